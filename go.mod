@@ -1,0 +1,3 @@
+module github.com/zkfence/zkfence
+
+go 1.25.0
