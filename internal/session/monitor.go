@@ -1,0 +1,153 @@
+package session
+
+import (
+	"time"
+
+	"go.uber.org/zap"
+)
+
+// monitor is the session's own goroutine: it sends the keeper's proofs, closes a
+// connection on which they hang, notices the turns in and out of Suspect, ends
+// the session when its time is over, and winds down what is left after the end.
+// What it decides, it decides in look; here it only acts.
+func (s *Session) monitor() {
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for {
+		a := s.look()
+		if a.turned != nil {
+			close(a.turned)
+		}
+		switch {
+		case a.ended:
+			s.windDown()
+			return
+		case a.end != 0:
+			s.end(a.end)
+			continue
+		case a.hung != nil:
+			s.log.Info("no proof within a quarter of the session timeout: leaving this server", zap.Stringer("server", a.hung.RemoteAddr()))
+			a.hung.cut()
+			s.down(a.hung)
+			continue
+		case a.prove:
+			s.keeperProof(a.claims)
+			continue
+		}
+		timer.Reset(a.wait)
+		select {
+		case <-timer.C:
+		case <-s.poke:
+		}
+	}
+}
+
+// action is what look wants done; wait holds where nothing is.
+type action struct {
+	ended  bool
+	turned chan struct{}
+	end    Reason
+	hung   *conn
+	prove  bool
+	claims []*Claim
+	wait   time.Duration
+}
+
+// idle is how long a monitor with nothing to do sleeps unless it is woken.
+const idle = time.Hour
+
+func (s *Session) look() (a action) {
+	now, slept := s.now(), s.asleep()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.reason != 0 {
+		a.ended = true
+		return a
+	}
+	if s.overdue(now) {
+		a.end = TrustRanOut
+		return a
+	}
+	next := now + idle
+	if !s.up && s.conns > 0 {
+		next = min(next, s.downAt+s.timeout)
+	}
+	if s.kept > 0 {
+		a.turned = s.turn(s.suspect(now, slept))
+		if s.trust.proven {
+			if at := s.trust.proof + s.timeout/4; at > now {
+				next = min(next, at)
+			}
+		}
+		if until, ok := s.trust.until(); ok && until > now {
+			s.armed = true
+			next = min(next, until)
+		}
+		next = min(next, s.keeper(&a, now))
+	}
+	a.wait = max(next-now, 0)
+	return a
+}
+
+// keeper decides on the next proof, one every eighth of the timeout and one at
+// a time, and on leaving a server that leaves one unanswered for a quarter.
+func (s *Session) keeper(a *action, now instant) (next instant) {
+	next = now + idle
+	if !s.up {
+		return next // a new connection wakes the monitor
+	}
+	if s.keeperBusy {
+		at := max(s.keeperAt, s.upAt) + s.timeout/4
+		if now < at {
+			return at
+		}
+		a.hung = s.wire
+		return now
+	}
+	due := s.keeperAt + s.timeout/8
+	if s.reconnected() || !s.armed {
+		due = min(due, max(s.upAt, s.keeperAt+s.timeout/64))
+	}
+	if now < due {
+		return due
+	}
+	s.keeperAt, s.keeperBusy = now, true
+	a.prove = true
+	if n := len(s.claims); n > 0 {
+		for i := range min(n, maxNamed) {
+			a.claims = append(a.claims, s.claims[(s.keeperTurn+i)%n])
+		}
+		s.keeperTurn = (s.keeperTurn + len(a.claims)) % n
+	}
+	return now
+}
+
+// windDown says goodbye to the server and to the zk.Conn, in that order of
+// urgency, and returns when the zk.Conn's goroutines have ended.
+func (s *Session) windDown() {
+	closed := make(chan struct{})
+	go func() {
+		defer close(closed)
+		s.zk.Close()
+	}()
+	s.mu.Lock()
+	c, why, limit := s.wire, s.reason, s.timeout/6
+	s.mu.Unlock()
+	if limit == 0 {
+		// No session was made that we know of; the goodbye is a courtesy.
+		limit = min(s.client.cfg.Timeout/20, 250*time.Millisecond)
+	}
+	s.told = why == Expired
+	if c != nil {
+		if why == Expired {
+			c.cut()
+		} else {
+			s.told = c.farewell(limit)
+		}
+	}
+	<-closed
+	for range s.events { // closed by the zk.Conn when it has ended
+	}
+	s.sweepEnded()
+	close(s.gone)
+}

@@ -1,0 +1,232 @@
+package session
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+	"go.uber.org/zap"
+)
+
+// Session is one ensemble session on one zk.Conn. It ends once, for everybody.
+type Session struct {
+	client  *Client
+	log     *zap.Logger
+	servers *servers
+	base    time.Time // instants count from here
+	asleep  func() time.Duration
+	zk      *zk.Conn // set before anybody else sees the Session
+	events  <-chan zk.Event
+
+	ctx    context.Context
+	cancel context.CancelCauseFunc
+
+	poke  chan struct{} // capacity 1: the monitor looks again
+	first chan struct{} // closed when the first handshake is through
+	gone  chan struct{} // closed when the zk.Conn has wound down
+	told  bool          // the ensemble knows of the end; read after gone
+
+	// blown is the fuse. Once set, no byte of the zk.Conn leaves this process
+	// and the dialer dials nobody. It is set under mu and never cleared.
+	blown atomic.Bool
+	fused chan struct{} // closed when blown is set
+
+	mu       sync.Mutex // pure state below; never held across a channel operation, I/O or a callback
+	id       int64
+	password []byte
+	timeout  time.Duration // of the newest handshake
+	trust    trust
+	reason   Reason // why blown
+	endedAt  instant
+
+	wire    *conn   // the connection that the zk.Conn has, up or not; nil once it is gone
+	up      bool    // wire is through its handshake
+	upAt    instant // since when
+	conns   uint64  // handshakes answered
+	next    chan struct{}
+	downAt  instant       // when the last connection went
+	sleptAt time.Duration // asleep() when the newest answered proof was sent
+
+	kept       int
+	armed      bool    // trusted time has been left at some moment since kept left 0
+	keeperAt   instant // when the keeper's newest proof was asked for
+	keeperBusy bool
+	keeperTurn int // where in claims it begins
+	claims     []*Claim
+
+	suspicions uint64
+	suspicion  chan struct{}
+
+	watches map[string]*watchEntry
+	lists   map[listKey]*Pending[[]string]
+	debts   debts
+}
+
+func newSession(c *Client) *Session {
+	s := &Session{
+		client: c, log: c.cfg.Logger, base: time.Now(),
+		poke: make(chan struct{}, 1), first: make(chan struct{}), fused: make(chan struct{}),
+		next: make(chan struct{}), suspicion: make(chan struct{}),
+		watches: make(map[string]*watchEntry), lists: make(map[listKey]*Pending[[]string]),
+		gone: make(chan struct{}),
+	}
+	s.asleep = func() time.Duration { return slept(s.base) }
+	s.debts.wake = make(chan struct{}, 1)
+	s.servers = newServers(s, c.cfg.Servers)
+	s.trust.rule = c.cfg.rule(c.cfg.Timeout)
+	// Not a child of the Client's context: what ends first when both do is decided in end.
+	s.ctx, s.cancel = context.WithCancelCause(context.WithoutCancel(c.ctx))
+	return s
+}
+
+func (s *Session) now() instant { return time.Since(s.base) }
+
+func (s *Session) wakeMonitor() {
+	select {
+	case s.poke <- struct{}{}:
+	default:
+	}
+}
+
+// Context ends once, when the session does; its cause is a *LostError.
+func (s *Session) Context() context.Context { return s.ctx }
+
+// ID is the session id.
+func (s *Session) ID() int64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.id
+}
+
+// Timeout is the session timeout of the newest handshake, as granted.
+func (s *Session) Timeout() time.Duration {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.timeout
+}
+
+// Remaining is the trusted time left by the clock at the call. It is 0 or less
+// once the session has ended or its trust is over, and while the machine is
+// known to have slept since the newest proof.
+func (s *Session) Remaining() time.Duration {
+	now, slept := s.now(), s.asleep()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.remaining(now, slept)
+}
+
+func (s *Session) remaining(now instant, slept time.Duration) time.Duration {
+	until, ok := s.trust.until()
+	if !ok || s.reason != 0 || s.overslept(slept) {
+		return 0
+	}
+	return until - now
+}
+
+// overslept reports whether the clocks disagree about the time since the newest
+// proof by more than the margin.
+func (s *Session) overslept(slept time.Duration) bool {
+	d := slept - s.sleptAt
+	return s.trust.proven && max(d, -d) > s.trust.marginOf(s.trust.timeout)
+}
+
+// Suspect reports, by the clock at the call, that the session is not known to
+// be well: it is disconnected, or was since the newest answered proof was sent,
+// or that is a quarter of the timeout ago, or the machine slept.
+func (s *Session) Suspect() bool {
+	now, slept := s.now(), s.asleep()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.suspect(now, slept)
+}
+
+func (s *Session) suspect(now instant, slept time.Duration) bool {
+	return !s.up || !s.trust.proven || s.reconnected() ||
+		now-s.trust.proof >= s.timeout/4 || s.overslept(slept)
+}
+
+// reconnected reports that no proof has been answered that was sent since the
+// newest disconnection.
+func (s *Session) reconnected() bool { return s.conns > 1 && s.trust.proof <= s.downAt }
+
+// Suspicion returns how often the session has turned suspect or well again
+// since it began, as noticed while it is kept (odd: suspect), and a channel
+// closed at the next turn. A blip that has healed has counted twice.
+func (s *Session) Suspicion() (n uint64, changed <-chan struct{}) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.suspicions, s.suspicion
+}
+
+// turn brings the suspicion count up to date; the caller closes what it
+// returns, after unlocking.
+func (s *Session) turn(suspect bool) (closed chan struct{}) {
+	if s.kept == 0 || suspect == (s.suspicions%2 == 1) {
+		return nil
+	}
+	s.suspicions++
+	closed, s.suspicion = s.suspicion, make(chan struct{})
+	return closed
+}
+
+// Connection returns the number of connections that have stood on this session,
+// and a channel closed when the next one does.
+func (s *Session) Connection() (n uint64, next <-chan struct{}) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.conns, s.next
+}
+
+// Err is nil while the session stands, else its *LostError.
+func (s *Session) Err() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.err()
+}
+
+func (s *Session) err() error {
+	if s.reason == 0 {
+		return nil
+	}
+	return &LostError{ID: s.id, Reason: s.reason}
+}
+
+// overdue reports that the session has already ended by its own clock, whether
+// or not its monitor has run since. It does not revert: an answer that comes
+// after it teaches nothing, because State and Remaining have already said that
+// all is over.
+func (s *Session) overdue(now instant) bool {
+	if !s.up && s.conns > 0 && now-s.downAt >= s.timeout {
+		return true
+	}
+	until, ok := s.trust.until()
+	return s.kept > 0 && s.armed && ok && now >= until
+}
+
+// end ends the session. When it returns the fuse is blown, every claim has been
+// told and the context has ended; the closeSession frame, which lets a
+// successor in, is written after that by the monitor.
+func (s *Session) end(why Reason) {
+	s.mu.Lock()
+	if s.reason != 0 {
+		s.mu.Unlock()
+		return
+	}
+	s.reason = why
+	s.endedAt = s.now()
+	s.blown.Store(true)
+	claims := s.claims
+	s.claims = nil
+	err := s.err()
+	s.mu.Unlock()
+
+	close(s.fused)
+	for _, c := range claims {
+		c.tell(why)
+	}
+	s.cancel(err)
+	s.wakeMonitor()
+	s.log.Info("session ended", zap.Error(err))
+}

@@ -1,0 +1,23 @@
+package zkconn
+
+import (
+	"context"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/zkfence/zkfence/internal/session"
+)
+
+// Call runs op on s and on no other session, and returns what it returns. It
+// returns within ctx even while disconnected: with ctx's cause, or with an error
+// matching ErrSessionLost when the session ends. The result of an op abandoned
+// so is dropped, though its request may still take effect; an op that failed
+// with anything but a server's definite answer (such as zk.ErrNoNode) may have
+// taken effect as well.
+//
+// op runs on a goroutine of its own. It must write nothing outside itself except
+// through its result, and must not keep, Close or AddAuth the Conn. A panic in op
+// is raised in the caller, unless the call was abandoned.
+func Call[T any](ctx context.Context, s *Session, op func(*zk.Conn) (T, error)) (T, error) {
+	return session.CallForeign(ctx, s.s, op)
+}
