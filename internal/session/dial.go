@@ -38,7 +38,7 @@ func (s *Session) dial(network, address string, _ time.Duration) (net.Conn, erro
 		}
 	}
 	limit := s.handshakeLimit()
-	sock, err := s.open(network, address, limit)
+	sock, err := s.openWithin(s.ctx, network, address, limit)
 	if s.blown.Load() {
 		if sock != nil {
 			_ = sock.Close() // nothing was sent on it
@@ -69,11 +69,11 @@ func (s *Session) adopt(c *conn) bool {
 	return true
 }
 
-// open dials within limit, or until the session ends. A dialer of the user's
+// openWithin dials within limit, or until ctx ends. A dialer of the user's
 // that takes longer is left behind and its connection closed when it comes; it
 // is the user's code, and Close does not wait for it.
-func (s *Session) open(network, address string, limit time.Duration) (net.Conn, error) {
-	ctx, cancel := context.WithTimeout(s.ctx, limit)
+func (s *Session) openWithin(ctx context.Context, network, address string, limit time.Duration) (net.Conn, error) {
+	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	type result struct {
 		sock net.Conn

@@ -149,5 +149,8 @@ func (s *Session) windDown() {
 	for range s.events { // closed by the zk.Conn when it has ended
 	}
 	s.sweepEnded()
+	if !s.told && (why == TrustRanOut || why == Closed) {
+		s.told = s.lastWord(why)
+	}
 	close(s.gone)
 }

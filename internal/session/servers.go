@@ -57,15 +57,23 @@ func (v *servers) Init([]string) error { return nil }
 func (v *servers) Len() int { return len(v.list) }
 
 // Next returns the next server. retryStart would make the zk.Conn pause for a
-// second and fail what waits to be sent; it is true only when the zk.Conn is to
-// find out that it is being closed.
+// second and fail what waits to be sent; what waits is better sent late, on this
+// session or not at all.
 func (v *servers) Next() (server string, retryStart bool) {
+	server = v.after()
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	server = v.list[v.at]
-	v.at = (v.at + 1) % len(v.list)
 	v.tried++
 	return server, false
+}
+
+// after returns the next server in turn.
+func (v *servers) after() string {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	server := v.list[v.at]
+	v.at = (v.at + 1) % len(v.list)
+	return server
 }
 
 // Connected is part of zk.HostProvider.
