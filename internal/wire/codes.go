@@ -102,6 +102,24 @@ const (
 	ReconfigDisabled        Code = -123
 )
 
+var codeNames = map[Code]string{
+	OK: "ok", SystemError: "system error", RuntimeInconsistency: "runtime inconsistency",
+	DataInconsistency: "data inconsistency", ConnectionLoss: "connection loss", MarshallingError: "marshalling error",
+	Unimplemented: "unimplemented", OperationTimeout: "operation timeout", BadArguments: "bad arguments",
+	NoNode: "no node", NoAuth: "no auth", BadVersion: "bad version",
+	NoChildrenForEphemerals: "no children for ephemerals", NodeExists: "node exists", NotEmpty: "not empty",
+	SessionExpired: "session expired", InvalidCallback: "invalid callback", InvalidACL: "invalid ACL",
+	AuthFailed: "auth failed", SessionMoved: "session moved", NotReadOnly: "not read-only",
+	EphemeralOnLocalSession: "ephemeral on local session", NoWatcher: "no watcher", ReconfigDisabled: "reconfig disabled",
+}
+
+func (c Code) String() string {
+	if s, ok := codeNames[c]; ok {
+		return s
+	}
+	return fmt.Sprintf("code(%d)", int32(c))
+}
+
 // Definite reports whether c, in the answer to a write, says that the ensemble
 // judged it: it took effect (OK) or was refused for a reason in the tree. Every
 // other code leaves open whether a majority has seen the request.
