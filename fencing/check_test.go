@@ -67,7 +67,7 @@ func TestCheckInEveryOrder(t *testing.T) {
 func requireRefusal(t testing.TB, err, kind error, presented, highest fencing.Stamp) {
 	t.Helper()
 	for _, sentinel := range []error{fencing.ErrStale, fencing.ErrDuplicate, fencing.ErrSuperseded, fencing.ErrZeroToken, fencing.ErrZeroSeq} {
-		require.Equal(t, sentinel == kind, errors.Is(err, sentinel), "%v: %v", err, sentinel)
+		require.Equal(t, errors.Is(kind, sentinel), errors.Is(err, sentinel), "%v: %v", err, sentinel)
 	}
 	var stale *fencing.StaleError
 	require.ErrorAs(t, err, &stale)

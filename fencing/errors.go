@@ -43,12 +43,12 @@ func (e *StaleError) Error() string {
 	if e.Resource != "" {
 		where = fmt.Sprintf("resource %q: ", e.Resource)
 	}
-	switch e.Unwrap() {
-	case ErrStale:
+	switch kind := e.Unwrap(); {
+	case errors.Is(kind, ErrStale):
 		return fmt.Sprintf("fencing: %sstale token: presented %s is older than remembered %s", where, e.Presented, e.Highest)
-	case ErrDuplicate:
+	case errors.Is(kind, ErrDuplicate):
 		return fmt.Sprintf("fencing: %sduplicate command: presented %s, remembered %s: it has been applied", where, e.Presented, e.Highest)
-	case ErrSuperseded:
+	case errors.Is(kind, ErrSuperseded):
 		return fmt.Sprintf("fencing: %ssuperseded command: presented %s, remembered %s: a later one has been applied, whether this one was is unknown", where, e.Presented, e.Highest)
 	}
 	return fmt.Sprintf("fencing: %srefused: presented %s, remembered %s", where, e.Presented, e.Highest)
