@@ -40,6 +40,8 @@ type Config struct {
 	Auth     []Auth
 	Dialer   zk.Dialer
 	TLS      *tls.Config
+
+	slept func(base time.Time) time.Duration // how long the machine has slept; tests put their own
 }
 
 // settle checks c across its fields and fills in the defaults.
@@ -107,6 +109,9 @@ func (c *Config) settle() error {
 	}
 	if len(c.Identity) > maxIdentity || !utf8.ValidString(c.Identity) {
 		return fmt.Errorf("zkconn: identity = %q (%d bytes): must be UTF-8 of at most %d bytes", c.Identity, len(c.Identity), maxIdentity)
+	}
+	if c.slept == nil {
+		c.slept = slept
 	}
 	if c.Logger == nil {
 		c.Logger = zap.NewNop()

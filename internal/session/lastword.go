@@ -29,10 +29,7 @@ func (s *Session) lastWord(why Reason) bool {
 
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(s.client.ctx), timeout)
 	defer cancel()
-	if why != Closed {
-		stop := context.AfterFunc(s.client.ctx, cancel)
-		defer stop()
-	}
+	last := why == Closed
 	for try := 1; ctx.Err() == nil; try++ {
 		for range s.servers.Len() {
 			if s.sayTo(ctx, s.servers.after(), request, timeout/6) {
@@ -40,10 +37,11 @@ func (s *Session) lastWord(why Reason) bool {
 				return true
 			}
 		}
-		if why == Closed {
+		if last {
 			return false
 		}
-		pause(ctx, Jitter(timeout/16))
+		pause(s.client.ctx, Jitter(timeout/16))
+		last = s.client.ctx.Err() != nil
 	}
 	return false
 }

@@ -16,8 +16,7 @@ type Session struct {
 	log     *zap.Logger
 	servers *servers
 	base    time.Time // instants count from here
-	asleep  func() time.Duration
-	zk      *zk.Conn // set before anybody else sees the Session
+	zk      *zk.Conn  // set before anybody else sees the Session
 	events  <-chan zk.Event
 
 	ctx    context.Context
@@ -72,7 +71,6 @@ func newSession(c *Client) *Session {
 		watches: make(map[string]*watchEntry), lists: make(map[listKey]*Pending[[]string]),
 		gone: make(chan struct{}),
 	}
-	s.asleep = func() time.Duration { return slept(s.base) }
 	s.debts.wake = make(chan struct{}, 1)
 	s.servers = newServers(s, c.cfg.Servers)
 	s.trust.rule = c.cfg.rule(c.cfg.Timeout)
@@ -82,6 +80,8 @@ func newSession(c *Client) *Session {
 }
 
 func (s *Session) now() instant { return time.Since(s.base) }
+
+func (s *Session) asleep() time.Duration { return s.client.cfg.slept(s.base) }
 
 func (s *Session) wakeMonitor() {
 	select {
