@@ -2,6 +2,7 @@ package zkconn
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/zkfence/zkfence/internal/session"
@@ -31,7 +32,10 @@ type Client struct{ c *session.Client }
 // trusted time, …) and refused credentials (zk.ErrAuthFailed) end Dial at once.
 func Dial(ctx context.Context, servers []string, opts ...Option) (*Client, error) {
 	cfg := session.Config{Servers: servers}
-	for _, o := range opts {
+	for i, o := range opts {
+		if o == nil {
+			return nil, fmt.Errorf("zkconn: option %d = nil", i)
+		}
 		if err := o(&cfg); err != nil {
 			return nil, err
 		}

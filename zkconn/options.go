@@ -2,6 +2,7 @@ package zkconn
 
 import (
 	"crypto/tls"
+	"errors"
 	"fmt"
 	"time"
 
@@ -57,7 +58,13 @@ func WithServerTick(d time.Duration) Option {
 //
 // Defaults to no log.
 func WithLogger(l *zap.Logger) Option {
-	return func(c *session.Config) error { c.Logger = l; return nil }
+	return func(c *session.Config) error {
+		if l == nil {
+			return errors.New("zkconn: logger = nil: leave the option out for no log")
+		}
+		c.Logger = l
+		return nil
+	}
 }
 
 // WithIdentity sets what this process's nodes say about their owner: UTF-8 of at
@@ -102,7 +109,13 @@ func WithAuth(scheme string, auth []byte) Option {
 //
 // Defaults to TCP.
 func WithDialer(d zk.Dialer) Option {
-	return func(c *session.Config) error { c.Dialer = d; return nil }
+	return func(c *session.Config) error {
+		if d == nil {
+			return errors.New("zkconn: dialer = nil: leave the option out for TCP")
+		}
+		c.Dialer = d
+		return nil
+	}
 }
 
 // WithTLS lays TLS over what the dialer returns. An empty ServerName is filled in
@@ -112,7 +125,7 @@ func WithDialer(d zk.Dialer) Option {
 func WithTLS(cfg *tls.Config) Option {
 	return func(c *session.Config) error {
 		if cfg == nil {
-			return fmt.Errorf("zkconn: TLS = nil: leave the option out for a connection without TLS")
+			return errors.New("zkconn: TLS = nil: leave the option out for a connection without TLS")
 		}
 		c.TLS = cfg
 		return nil
