@@ -1,0 +1,100 @@
+package queue
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+
+	"github.com/go-zookeeper/zk"
+	"go.uber.org/zap"
+
+	"github.com/zkfence/zkfence/internal/session"
+)
+
+// Departure is a place that must go.
+type Departure struct {
+	done   <-chan struct{}
+	proven atomic.Bool
+}
+
+// Done is closed once the nodes are proven to be gone or their session has
+// ended, which takes them with it.
+func (d *Departure) Done() <-chan struct{} { return d.done }
+
+// Proven reports, after Done, that the deletes were answered.
+func (d *Departure) Proven() bool { return d.proven.Load() }
+
+// Leave gives up the place: every node that is or may come to be there is
+// deleted, on no caller's time. It returns at once, unless a create's call is
+// still under way: until that has returned, or the session has ended, nobody can
+// say what is to be deleted.
+func (p *Place) Leave() *Departure {
+	if p.create != nil {
+		select {
+		case <-p.create.Done():
+			if path, err := p.created(); err == nil && !p.is(path) {
+				p.doubted = true
+			}
+		case <-p.s.Context().Done():
+		}
+	}
+	d := &Departure{}
+	if p.path == "" && !p.doubted {
+		d.proven.Store(true)
+		d.done = closed()
+		return d
+	}
+	d.done = p.s.Owe(func(ctx context.Context) bool {
+		if p.path != "" && !p.remove(ctx, p.path) || p.doubted && !p.sweep(ctx) {
+			return false
+		}
+		d.proven.Store(true)
+		return true
+	}).Done()
+	return d
+}
+
+// owe has one node of ours deleted that is not our place.
+func (p *Place) owe(path string) {
+	p.s.Owe(func(ctx context.Context) bool { return p.remove(ctx, path) })
+}
+
+// remove reports that the node of exactly this name is gone. It is called on
+// other goroutines than the place's own, and reads only what is never written.
+func (p *Place) remove(ctx context.Context, path string) bool {
+	_, err := session.Call(ctx, p.s, func(c *zk.Conn) (struct{}, error) {
+		return struct{}{}, c.Delete(path, -1)
+	})
+	// A retry of a delete whose answer was lost finds nothing, and that is it.
+	if err == nil || errors.Is(err, zk.ErrNoNode) {
+		return true
+	}
+	if session.OutcomeOf(err) == session.OutcomeRefused {
+		p.line.Log.Warn("cannot delete our own node; it stays while the session lives", zap.String("node", path), zap.Error(err))
+	}
+	return false
+}
+
+// sweep deletes what stands under our GUID and our session, and reports that
+// nothing is left. Every create's call has returned when it begins.
+func (p *Place) sweep(ctx context.Context) bool {
+	found, err := p.search(ctx)
+	if err != nil {
+		if session.OutcomeOf(err) == session.OutcomeRefused {
+			p.line.Log.Warn("cannot look for a node that may be ours; it stays while the session lives", zap.String("dir", p.line.Dir), zap.Error(err))
+		}
+		return false
+	}
+	for _, t := range found {
+		if !p.remove(ctx, p.line.pathOf(t.child)) {
+			return false
+		}
+	}
+	return true
+}
+
+func closed() <-chan struct{} {
+	c := make(chan struct{})
+	close(c)
+	return c
+}

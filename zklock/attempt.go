@@ -1,0 +1,306 @@
+package zklock
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/zkfence/zkfence/internal/queue"
+	"github.com/zkfence/zkfence/internal/session"
+)
+
+// attempt is one call to Lock or TryLock and what comes of it: the state
+// machine, from begin until nothing of it is left on the ensemble.
+//
+// run is its goroutine and owns it. Two things may come from others, a loss and
+// an Unlock; they take effect at once, under mu, and run cleans up after them.
+type attempt struct {
+	client *session.Client
+	line   queue.Line
+	cfg    *config
+	trace  *tracer
+	log    *zap.Logger
+	op     string // for errors
+
+	// ctx bounds the wait. It is here because the wait is on another goroutine
+	// than the call; nothing looks at it once decided is closed.
+	ctx context.Context
+	try bool
+
+	decided chan struct{} // closed once hold or err stands
+	hold    *Hold
+	err     error
+
+	ended chan struct{} // closed when a hold's ownership has ended, either way
+	gone  chan struct{} // closed when state is Idle again
+
+	mu     sync.Mutex // never held across a channel operation that can wait, I/O or users' code
+	state  State
+	lost   *LostError
+	proven bool // after gone: the release was answered
+}
+
+func newAttempt(m *Mutex, ctx context.Context, op string, try bool) *attempt {
+	a := &attempt{
+		client: m.client, line: m.line, cfg: &m.cfg, log: m.log, op: op, ctx: ctx, try: try,
+		decided: make(chan struct{}), ended: make(chan struct{}), gone: make(chan struct{}),
+	}
+	if m.cfg.trace != nil {
+		a.trace = &tracer{hooks: m.cfg.trace, at: Attempt{Path: m.line.Dir, ID: m.attempts.Add(1)}}
+	}
+	return a
+}
+
+// set is the only place where the state changes. False: the event came too late,
+// and nothing has changed. mu is held.
+func (a *attempt) set(e event) bool {
+	to, err := next(a.state, e)
+	if err != nil {
+		return false
+	}
+	from := a.state
+	a.state = to
+	if a.hold != nil {
+		switch e {
+		case lose:
+			a.hold.cancel(a.lost)
+			close(a.ended)
+		case unlock:
+			a.hold.cancel(ErrReleased)
+			close(a.ended)
+		}
+	}
+	a.trace.state(Transition{From: from, To: to, Event: e.String()})
+	return true
+}
+
+// move is set for whoever does not hold mu.
+func (a *attempt) move(e event) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.set(e)
+}
+
+// run takes the attempt from begin to its end.
+func (a *attempt) run() {
+	a.move(begin)
+	place, err := a.acquire()
+	if err != nil {
+		a.abandon(place, err)
+		return
+	}
+	close(a.decided)
+	a.keep(place)
+}
+
+// acquire waits for the lock, over as many sessions as that takes. The place is
+// nil if there never was one.
+func (a *attempt) acquire() (*queue.Place, error) {
+	for {
+		s, err := a.client.Session(a.ctx)
+		if err != nil {
+			return nil, err
+		}
+		place := a.line.Join(s)
+		err = a.win(place)
+		switch {
+		case err == nil:
+			return place, nil
+		case a.ctx.Err() != nil:
+			return place, context.Cause(a.ctx)
+		case errors.Is(err, session.ErrClosed):
+			return place, session.ErrClosed
+		case errors.Is(err, queue.ErrGone) && s.Err() == nil:
+			return place, ErrEvicted
+		case !errors.Is(err, session.ErrLost) && !errors.Is(err, queue.ErrGone):
+			return place, foreign(err)
+		}
+		// The session has ended and taken our node along. The next one is another
+		// contender, with another GUID, at the end of the line.
+		a.log.Debug("session lost while waiting; queueing again", zap.Error(err))
+	}
+}
+
+func foreign(err error) error {
+	var f *queue.ForeignError
+	if errors.As(err, &f) {
+		return fmt.Errorf("%w: child %q", ErrForeignRecipe, f.Child)
+	}
+	return err
+}
+
+// win waits on one session until the hold is granted.
+func (a *attempt) win(place *queue.Place) error {
+	s := place.Session()
+	for {
+		if err := place.Await(a.ctx, queue.Events{
+			Enrolled: a.trace.enrolled,
+			Waiting:  a.trace.waiting,
+			Ignored:  a.trace.ignored,
+			Admit:    a.admit,
+		}); err != nil {
+			return err
+		}
+		if granted, err := a.grant(place); granted || err != nil {
+			return err
+		}
+		// First in line on a session that may not be trusted: soon a request is
+		// old enough to vouch for it.
+		if err := pause(a.ctx, s, s.Timeout()/32); err != nil {
+			return err
+		}
+	}
+}
+
+func (a *attempt) admit(ahead int) error {
+	switch {
+	case a.try && ahead > 0:
+		return ErrLocked
+	case a.cfg.maxQueue > 0 && ahead >= a.cfg.maxQueue:
+		return ErrQueueFull
+	}
+	return nil
+}
+
+// grant makes the hold, now that our node is first and a majority has answered
+// for it. False without an error: no trusted time is left.
+func (a *attempt) grant(place *queue.Place) (bool, error) {
+	h, err := newHold(a, place)
+	if err != nil {
+		return false, err
+	}
+	// This is the instant that decides between ctx and the grant. What is proven
+	// now is granted, and a ctx that ends from here on is too late.
+	if a.ctx.Err() != nil {
+		return false, context.Cause(a.ctx)
+	}
+	s := h.session
+	claim, ok := s.Claim(place.Path(), func(r session.Reason) { h.lose(reasonOf(r)) })
+	if !ok {
+		return false, s.Err()
+	}
+	h.claim = claim
+	h.suspicions, _ = s.Suspicion()
+	if a.cfg.eager && (h.suspicions%2 == 1 || s.Suspect()) {
+		claim.Release()
+		return false, s.Err()
+	}
+
+	a.mu.Lock()
+	early := h.early
+	if early == 0 {
+		if a.cfg.maxHold > 0 {
+			h.limit(a.cfg.maxHold)
+		}
+		a.hold = h
+		a.set(grant)
+		a.trace.granted(h.token)
+	}
+	a.mu.Unlock()
+
+	switch early {
+	case 0:
+		a.log.Debug("granted", zap.Stringer("token", h.token), zap.String("node", place.Path()))
+		return true, nil
+	case NodeDeleted:
+		claim.Release()
+		return false, queue.ErrGone
+	}
+	claim.Release()
+	return false, s.Err()
+}
+
+// abandon ends an attempt without a grant. Its caller goes first: what has to be
+// cleaned up can take as long as an outage does.
+func (a *attempt) abandon(place *queue.Place, cause error) {
+	err := fmt.Errorf("zklock: %s %s: %w", a.op, a.line.Dir, cause)
+	a.move(giveUp)
+	if a.try && errors.Is(cause, ErrLocked) {
+		// TryLock leaves no node, if its ctx allows the round trip.
+		d := place.Leave()
+		select {
+		case <-d.Done():
+		case <-a.ctx.Done():
+		}
+		a.fail(err)
+		a.vanish(d)
+		return
+	}
+	a.fail(err)
+	if place == nil {
+		a.vanish(nil)
+		return
+	}
+	a.vanish(place.Leave())
+}
+
+func (a *attempt) fail(err error) {
+	a.err = err
+	a.trace.failed(err)
+	close(a.decided)
+}
+
+// vanish waits until nothing of the attempt is left; nil: there was nothing.
+func (a *attempt) vanish(d *queue.Departure) {
+	proven := true
+	if d != nil {
+		<-d.Done()
+		proven = d.Proven()
+	}
+	a.mu.Lock()
+	a.proven = proven
+	a.set(gone)
+	a.trace.released(proven)
+	a.mu.Unlock()
+	close(a.gone)
+}
+
+// keep stands by a hold until it has ended and its node is gone.
+func (a *attempt) keep(place *queue.Place) {
+	h := a.hold
+	guarded := make(chan struct{})
+	go func() { // ends with h.ctx; waited for below
+		defer close(guarded)
+		if errors.Is(place.Guard(h.ctx), queue.ErrGone) {
+			h.lose(NodeDeleted)
+		}
+	}()
+	h.watchSuspicion()
+	h.claim.Release()
+	h.unlimit()
+	<-guarded
+
+	if lost := a.wasLost(); lost != nil {
+		a.log.Info("lost", zap.Stringer("token", h.token), zap.Stringer("reason", lost.Reason))
+		if h.session.Err() != nil {
+			a.vanish(nil) // the session takes the node with it
+			return
+		}
+		a.move(sweep)
+	}
+	a.vanish(place.Leave())
+}
+
+func (a *attempt) wasLost() *LostError {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.lost
+}
+
+// pause waits for d; the error is why not to go on.
+func pause(ctx context.Context, s *session.Session, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-s.Context().Done():
+		return context.Cause(s.Context())
+	}
+}

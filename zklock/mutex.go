@@ -1,0 +1,137 @@
+package zklock
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync/atomic"
+
+	"go.uber.org/zap"
+
+	"github.com/zkfence/zkfence/internal/queue"
+	"github.com/zkfence/zkfence/internal/session"
+	"github.com/zkfence/zkfence/zkconn"
+)
+
+// Mutex is a lock path on one Client. It owns nothing: each attempt to hold the
+// lock is its own, so a Mutex is safe for concurrent use, need not be closed,
+// and excludes another Mutex of the same path in the same process as it does one
+// on another machine.
+type Mutex struct {
+	client   *session.Client
+	line     queue.Line
+	cfg      config
+	log      *zap.Logger
+	attempts atomic.Uint64
+}
+
+// New returns a Mutex for path, which is absolute and below the Client's root.
+// Contenders are children of that znode, which is made when it is first needed;
+// nothing else should be kept in it. The error names what is wrong with which
+// argument; no request is sent.
+func New(c *zkconn.Client, path string, opts ...Option) (*Mutex, error) {
+	if c == nil {
+		return nil, errors.New("zklock: client = nil")
+	}
+	in := c.Internal()
+	dir, err := fullPath(in.Root(), path)
+	if err != nil {
+		return nil, err
+	}
+	m := &Mutex{client: in, cfg: config{data: []byte(in.Identity())}, log: in.Logger().Named("zklock").With(zap.String("path", dir))}
+	for i, opt := range opts {
+		if opt == nil {
+			return nil, fmt.Errorf("zklock: option %d is nil", i)
+		}
+		if err := opt(&m.cfg); err != nil {
+			return nil, err
+		}
+	}
+	m.line = queue.Line{Dir: dir, Data: m.cfg.data, ACL: slices.Clone(in.ACL()), Log: m.log}
+	return m, nil
+}
+
+// Lock waits until the lock is held, first come, first served among all clients
+// of the path. A session lost while waiting costs the place in line, not the
+// call.
+//
+// ctx bounds the wait alone, never the Hold. If it ends before the grant is
+// proven the attempt is given back and the error wraps ctx's cause; if the grant
+// was proven first, the Hold is returned although ctx has ended since. Other
+// errors, all wrapped with the path: ErrQueueFull, ErrEvicted,
+// ErrForeignRecipe, zkconn.ErrClosed, and refusals of the server such as
+// zk.ErrNoAuth. After an error no node stays behind: what cannot be deleted at
+// once is deleted when the ensemble can be reached, or goes with the session.
+func (m *Mutex) Lock(ctx context.Context) (*Hold, error) {
+	return m.acquire(ctx, "lock", false)
+}
+
+// TryLock is Lock that waits for no other contender: if anybody holds or waits,
+// the error wraps ErrLocked, and its node is gone unless ctx ended first. It
+// still waits, until ctx ends, for a session and for the round trips. Two that
+// meet can both find the other waiting.
+func (m *Mutex) TryLock(ctx context.Context) (*Hold, error) {
+	return m.acquire(ctx, "try lock", true)
+}
+
+func (m *Mutex) acquire(ctx context.Context, op string, try bool) (*Hold, error) {
+	if ctx.Err() != nil {
+		return nil, fmt.Errorf("zklock: %s %s: %w", op, m.line.Dir, context.Cause(ctx))
+	}
+	a := newAttempt(m, ctx, op, try)
+	if !m.client.Go(a.run) {
+		return nil, fmt.Errorf("zklock: %s %s: %w", op, m.line.Dir, session.ErrClosed)
+	}
+	<-a.decided // run watches ctx
+	return a.hold, a.err
+}
+
+// Do holds the lock while fn runs.
+//
+// fn's context has the values of ctx and the Token. It ends when ctx ends, with
+// ctx's cause, or when the hold does; it shows no deadline. Do releases after fn
+// has returned, on a context of its own bounded by the session timeout, and what
+// is not proven by then is carried out later and no error of Do. A panic in fn,
+// or runtime.Goexit, releases as well and then goes on.
+//
+// The error is Lock's; else fn's, joined with the hold's *LostError if the hold
+// was lost before fn returned, also when fn returned nil: its work may have been
+// refused, or overtaken.
+func (m *Mutex) Do(ctx context.Context, fn func(ctx context.Context, h *Hold) error) (err error) {
+	h, err := m.acquire(ctx, "lock", false)
+	if err != nil {
+		return err
+	}
+	inner, cancel := context.WithCancelCause(h.Context())
+	stop := context.AfterFunc(ctx, func() { cancel(context.Cause(ctx)) })
+	returned := false
+	defer func() {
+		stop()
+		lost := h.settle(ctx)
+		cancel(ErrReleased)
+		if returned && lost != nil && !errors.Is(err, lost) {
+			err = errors.Join(err, lost)
+		}
+	}()
+	err = fn(inner, h)
+	returned = true
+	h.a.trace.returned(err)
+	return err
+}
+
+// settle releases for Do and returns the loss that came first, if one did.
+func (h *Hold) settle(ctx context.Context) error {
+	// ctx is most likely what ended fn; the delete must not end with it.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), h.session.Timeout())
+	defer cancel()
+	err := h.Unlock(ctx)
+	var lost *LostError
+	if errors.As(err, &lost) {
+		return lost
+	}
+	if err != nil {
+		h.a.log.Warn("release not proven in time; it is carried out when the ensemble can be reached", zap.Error(err))
+	}
+	return nil
+}
