@@ -68,8 +68,9 @@ func (s *Session) Claim(node string, lost func(Reason)) (c *Claim, ok bool) {
 	s.keep()
 	s.armed = true
 	s.claims = append(s.claims, c)
+	due := s.keeperAt + s.timeout/8
 	s.mu.Unlock()
-	s.wakeMonitor()
+	s.wakeMonitorBy(due)
 	return c, true
 }
 

@@ -146,7 +146,7 @@ func (s *Session) answered(c *conn, h wire.ReplyHeader) {
 		s.end(TrustRanOut)
 		return
 	}
-	proof := false
+	news := false
 	if h.Xid == wire.XidPing {
 		// Pings look alike; the oldest start is the safe one.
 		if len(c.pings) > 0 {
@@ -157,7 +157,6 @@ func (s *Session) answered(c *conn, h wire.ReplyHeader) {
 		delete(c.sent, h.Xid)
 		c.touches.answered(r.start, now)
 		if r.op.Commits() && h.Err.Definite() {
-			proof = true
 			if !s.trust.proven || r.start > s.trust.proof {
 				s.sleptAt = r.slept
 			}
@@ -166,10 +165,12 @@ func (s *Session) answered(c *conn, h wire.ReplyHeader) {
 				until, ok := s.trust.until()
 				s.armed = ok && now < until
 			}
+			// A session that is well stays so without the monitor's help.
+			news = s.kept > 0 && s.suspicions%2 == 1
 		}
 	}
 	s.mu.Unlock()
-	if proof {
+	if news {
 		s.wakeMonitor()
 	}
 }

@@ -85,7 +85,7 @@ func (s *Session) look() (a action) {
 		}
 		next = min(next, s.keeper(&a, now))
 	}
-	a.wait = max(next-now, 0)
+	a.wait, s.wakeAt = max(next-now, 0), next
 	return a
 }
 

@@ -48,6 +48,7 @@ type Session struct {
 	downAt  instant       // when the last connection went
 	sleptAt time.Duration // asleep() when the newest answered proof was sent
 
+	wakeAt     instant // when the monitor looks next unless it is woken
 	kept       int
 	armed      bool    // trusted time has been left at some moment since kept left 0
 	keeperAt   instant // when the keeper's newest proof was asked for
@@ -82,6 +83,17 @@ func newSession(c *Client) *Session {
 func (s *Session) now() instant { return time.Since(s.base) }
 
 func (s *Session) asleep() time.Duration { return s.client.cfg.slept(s.base) }
+
+// wakeMonitorBy wakes the monitor if it would sleep beyond at. Locks that come
+// and go fast would otherwise wake it three times each, for nothing.
+func (s *Session) wakeMonitorBy(at instant) {
+	s.mu.Lock()
+	late := s.wakeAt > at
+	s.mu.Unlock()
+	if late {
+		s.wakeMonitor()
+	}
+}
 
 func (s *Session) wakeMonitor() {
 	select {

@@ -133,7 +133,10 @@ func (c *conn) sending(head []byte) {
 		c.bye = true
 		return
 	}
-	slept := s.asleep()
+	r := sent{start: now, op: h.Op}
+	if h.Op.Commits() {
+		r.slept = s.asleep()
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.reason != 0 || c.touches == nil {
@@ -143,7 +146,6 @@ func (c *conn) sending(head []byte) {
 		c.pings = append(c.pings, now)
 		return
 	}
-	r := sent{start: now, op: h.Op, slept: slept}
 	if h.Op.Commits() {
 		r.vouches = c.touches.vouched(now)
 	}
