@@ -1,0 +1,125 @@
+package zktest
+
+import "time"
+
+// never is later than every instant on the server's clock.
+const never = time.Duration(1<<63 - 1)
+
+// now reads the server's clock, which stands still while it is stalled.
+func (s *Server) now() time.Duration {
+	if s.stalled != nil {
+		return s.stoppedAt
+	}
+	return time.Since(s.epoch) - s.lost
+}
+
+// nextDue returns when the clock has something to do, or never.
+func (s *Server) nextDue() time.Duration {
+	if s.stalled != nil {
+		return never
+	}
+	next := never
+	for _, sess := range s.sessions {
+		if !sess.pinned {
+			next = min(next, sess.due)
+		}
+	}
+	if s.reapDue == never && s.reapEvery > 0 && len(s.tree.emptied()) > 0 {
+		s.reapDue = (s.now()/s.reapEvery + 1) * s.reapEvery
+	}
+	return min(next, s.reapDue)
+}
+
+// keepTime is the one goroutine that acts by itself: it ends sessions and reaps
+// containers. It sleeps for good while there is neither.
+func (s *Server) keepTime() {
+	defer s.wg.Done()
+	timer := time.NewTimer(time.Hour)
+	defer timer.Stop()
+	for {
+		s.mu.Lock()
+		if s.stalled == nil {
+			s.expireDue()
+			if s.now() >= s.reapDue {
+				s.reap()
+				s.reapDue = never
+			}
+		}
+		next := s.nextDue()
+		s.armed = next
+		wait := next - s.now()
+		s.retime = false
+		s.unlock()
+
+		if next == never {
+			timer.Stop()
+		} else {
+			timer.Reset(wait)
+		}
+		select {
+		case <-timer.C:
+		case <-s.wake:
+		case <-s.done:
+			return
+		}
+	}
+}
+
+// reap deletes every container that has been emptied, each under its own zxid.
+func (s *Server) reap() int {
+	empty := s.tree.emptied()
+	for _, path := range empty {
+		s.zxid++
+		s.commit(change{op: OpDelete, path: path})
+	}
+	return len(empty)
+}
+
+// ReapContainers deletes the containers that have lost their last child, as the
+// server does by itself every so often (WithContainerInterval). It returns how
+// many went.
+func (s *Server) ReapContainers() int {
+	s.mu.Lock()
+	defer s.unlock()
+	return s.reap()
+}
+
+// Stall stops the server, or lets it go on: meanwhile it processes nothing,
+// expires nothing, and its clock stands still, so that sessions have as much
+// time left after it as before. Connections are accepted and stay open; what
+// arrived is processed afterwards, each connection's frames in order.
+func (s *Server) Stall(on bool) {
+	s.mu.Lock()
+	var resume chan struct{}
+	switch {
+	case on && s.stalled == nil:
+		s.stoppedAt = s.now()
+		s.stalled = make(chan struct{})
+	case !on && s.stalled != nil:
+		resume, s.stalled = s.stalled, nil
+		s.lost = time.Since(s.epoch) - s.stoppedAt
+		s.retime = true
+	}
+	s.unlock()
+	if resume != nil {
+		close(resume)
+	}
+}
+
+// admitted waits while the server is stalled and returns with s.mu held; false,
+// without it, if the connection has ended meanwhile.
+func (s *Server) admitted(c *conn) bool {
+	for {
+		s.mu.Lock()
+		stalled := s.stalled
+		if stalled == nil {
+			return true
+		}
+		s.mu.Unlock()
+		select {
+		case <-stalled:
+		case <-c.done:
+			return false
+		}
+	}
+}

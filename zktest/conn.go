@@ -1,0 +1,258 @@
+package zktest
+
+import (
+	"bufio"
+	"net"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"github.com/zkfence/zkfence/internal/wire"
+)
+
+// maxQueued is how many bytes may wait for a client that does not read, before
+// its connection is given up.
+const maxQueued = 64 << 20
+
+// conn is one client's connection. Its reader serves requests one by one, its
+// writer sends what that, and everybody else's requests, have put in out.
+type conn struct {
+	s      *Server
+	nc     net.Conn
+	number int
+	host   string
+	tap    *tap
+	out    queue
+	done   chan struct{}
+	shutUp atomic.Bool
+
+	// Guarded by s.mu.
+	session *session
+	ids     []id
+	over    bool // takes no more requests
+}
+
+// serve takes over a connection that has been accepted.
+func (s *Server) serve(nc net.Conn) {
+	c := &conn{s: s, nc: nc, done: make(chan struct{}), out: queue{wake: make(chan struct{}, 1)}}
+	t, ok := s.Faults.accept(nc.RemoteAddr(), c.shut, c.done)
+	if !ok {
+		c.shut()
+		return
+	}
+	c.tap, c.host = t, t.host
+	c.ids = []id{{"ip", t.host}}
+	s.mu.Lock()
+	closed := s.closed
+	if !closed {
+		s.accepted++
+		c.number = s.accepted
+		s.conns[c] = struct{}{}
+		s.wg.Add(2)
+	}
+	s.unlock()
+	if closed {
+		c.shut()
+		t.forget()
+		return
+	}
+	go c.read()
+	go c.write()
+}
+
+// shut closes the connection at once, whatever still waits in its queue. It
+// never blocks.
+func (c *conn) shut() {
+	if c.shutUp.CompareAndSwap(false, true) {
+		close(c.done)
+		// There is nobody to tell that closing has failed.
+		_ = c.nc.Close()
+	}
+}
+
+// read serves the client's frames until the connection ends.
+func (c *conn) read() {
+	defer c.s.wg.Done()
+	defer c.leave()
+	r := bufio.NewReader(c.nc)
+	if word, err := r.Peek(4); err == nil && c.s.fourLetters(c, string(word)) {
+		return
+	}
+	for {
+		payload, err := wire.ReadFrame(r, wire.MaxFrame)
+		if err != nil {
+			c.tap.clientEnd()
+			return
+		}
+		payload, v := c.tap.clientFrame(payload)
+		switch v {
+		case cut:
+			return
+		case drop:
+			continue
+		}
+		if !c.s.handle(c, payload) {
+			return
+		}
+	}
+}
+
+// handle gives a frame to the server; false if there is no more to read for it.
+func (s *Server) handle(c *conn, payload []byte) bool {
+	if !s.admitted(c) {
+		return false
+	}
+	defer s.unlock()
+	s.received++
+	switch {
+	case c.over:
+		// What raced with the end of a session or of a connection is lost. Reading
+		// goes on, so that what waits in the queue still reaches the client.
+	case c.session == nil:
+		s.connect(c, payload)
+	default:
+		s.request(c, payload)
+	}
+	return true
+}
+
+// leave takes an ended connection out of the server's books.
+func (c *conn) leave() {
+	c.shut()
+	c.tap.forget()
+	s := c.s
+	s.mu.Lock()
+	defer s.unlock()
+	c.over = true
+	s.disown(c)
+	delete(s.conns, c)
+}
+
+// disown ends a connection's part in sessions and watches. s.mu is held.
+func (s *Server) disown(c *conn) {
+	s.dataWatches.drop(c)
+	s.childWatches.drop(c)
+	if c.session != nil && c.session.conn == c {
+		c.session.conn = nil
+	}
+}
+
+// write sends what waits in the queue, until it says that this was all.
+func (c *conn) write() {
+	defer c.s.wg.Done()
+	defer c.shut()
+	for {
+		frame, last := c.out.pop()
+		switch {
+		case frame != nil:
+			if !c.send(frame) {
+				return
+			}
+		case last:
+			c.tap.serverEnd()
+			return
+		default:
+			select {
+			case <-c.out.wake:
+			case <-c.done:
+				return
+			}
+		}
+	}
+}
+
+func (c *conn) send(frame []byte) bool {
+	switch c.tap.serverFrame(frame[4:]) {
+	case cut:
+		return false
+	case drop:
+		return true
+	case half:
+		frame = frame[:len(frame)/2]
+	}
+	_, err := c.nc.Write(frame)
+	return err == nil
+}
+
+// author is whom this connection's writes are judged as. s.mu is held.
+func (c *conn) author() author { return author{session: c.session.id, ids: c.ids} }
+
+func (c *conn) identify(who id) {
+	if !slices.Contains(c.ids, who) {
+		c.ids = append(c.ids, who)
+	}
+}
+
+// send queues a frame. s.mu is held.
+func (s *Server) send(c *conn, frame []byte) {
+	if c.over {
+		return
+	}
+	s.sent++
+	if !c.out.push(frame) {
+		s.close(c)
+		return
+	}
+	s.dirty = append(s.dirty, c)
+}
+
+// close takes no more requests from a connection and ends it once its queue has
+// been sent. s.mu is held.
+func (s *Server) close(c *conn) {
+	if c.over {
+		return
+	}
+	c.over = true
+	s.disown(c)
+	c.out.end()
+	s.dirty = append(s.dirty, c)
+}
+
+// queue holds what waits to be written. Its mutex is the last to be taken.
+type queue struct {
+	wake chan struct{} // capacity 1: something has changed
+
+	mu     sync.Mutex
+	frames [][]byte
+	bytes  int
+	ended  bool
+}
+
+// push adds a frame; false if there are too many bytes already.
+func (q *queue) push(frame []byte) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.bytes+len(frame) > maxQueued {
+		return false
+	}
+	q.frames = append(q.frames, frame)
+	q.bytes += len(frame)
+	return true
+}
+
+func (q *queue) end() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.ended = true
+}
+
+// pop returns the next frame, or nil, and then whether no other will come.
+func (q *queue) pop() (frame []byte, last bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if len(q.frames) == 0 {
+		return nil, q.ended
+	}
+	frame = q.frames[0]
+	q.frames[0] = nil
+	q.frames = q.frames[1:]
+	q.bytes -= len(frame)
+	return frame, false
+}
+
+func (q *queue) signal() {
+	select {
+	case q.wake <- struct{}{}:
+	default:
+	}
+}

@@ -1,0 +1,51 @@
+// Package zktest is a ZooKeeper in memory, for tests.
+//
+// It is one standalone server that speaks the real wire protocol, so any client
+// works with it. It promises no durability, no ensemble, no limit on memory and
+// no speed; it is no server for production.
+//
+//	s := zktest.New(t)
+//	conn, events, err := zk.Connect([]string{s.Addr()}, 5*time.Second)
+//
+// Given a listener of a Network it runs inside a testing/synctest bubble, where
+// a session timeout costs no time at all.
+//
+// # Faults
+//
+// Everything that a client can suffer is a method of Server, by way of Faults
+// and Target: Cut, DropReply, DropRequest, Refuse, Blackhole, Freeze,
+// HalfHandshake, Steal, NewSession, ZxidAhead on every connection, or on one
+// client's by For and From; and on the server itself Expire, Stall, Wipe,
+// SetSequence, Delete. At and AtReply do something at the very moment when a
+// request arrives or is about to be answered. Count and Requests tell what has
+// been sent, Trace prints it.
+//
+//	s.DropReply(zktest.OpCreate, 1) // created, and the client cannot know
+//
+// # Operations
+//
+// create, create2, createContainer, delete, exists, getData, setData, getACL,
+// setACL, getChildren, getChildren2, multi, check, sync, ping, setWatches, auth
+// (digest and ip), closeSession, and the words ruok, srvr and isro. Everything
+// else is answered as a server answers what it does not know: error -6, and the
+// connection ends. TTL nodes are answered as where they are not enabled, with
+// error -6. There are no quotas.
+//
+// # Where it differs from ZooKeeper, and why
+//
+//   - Lists of children, the order of events to several clients and of the
+//     ephemerals of an ended session are sorted: a test must be repeatable.
+//   - Requests are served one at a time, so that pipelined creates never see a
+//     sequence number beyond the last one for a moment. SetSequence makes those.
+//   - A session that a client closes or loses is gone in the same instant; no
+//     request that races with its end is answered with "session expired".
+//
+// # How it is built
+//
+// One mutex guards tree, watches and sessions, all of it pure state. Each
+// connection has a reader, which shows frames to the fault layer and then takes
+// the mutex to serve them, and a writer, which empties a queue. One goroutine
+// keeps time. check.go judges writes without changing anything, tree.go applies
+// what was judged: the changes are a log, and who applies the same log has the
+// same tree.
+package zktest

@@ -1,0 +1,116 @@
+package zktest
+
+import "github.com/zkfence/zkfence/internal/wire"
+
+// multiHeader opens every operation and every result of a multi.
+type multiHeader struct {
+	op   Op
+	done bool
+	err  Code
+}
+
+func decodeMultiHeader(d *wire.Decoder) multiHeader {
+	return multiHeader{op: Op(d.Int32()), done: d.Bool(), err: Code(d.Int32())}
+}
+
+func (h multiHeader) encode(e *wire.Encoder) {
+	e.Int32(int32(h.op))
+	e.Bool(h.done)
+	e.Int32(int32(h.err))
+}
+
+// operation is one operation of a multi, waiting to be judged.
+type operation func(j *judge, who author) (change, Code)
+
+// decodeMulti reads the operations of a multi; a kind that may not be in one is
+// an error, as is a body that ends early.
+func decodeMulti(d *wire.Decoder) ([]operation, error) {
+	var ops []operation
+	for {
+		h := decodeMultiHeader(d)
+		if d.Err() != nil {
+			return nil, d.Err()
+		}
+		if h.done {
+			return ops, nil
+		}
+		op := decodeOperation(h.op, d)
+		if d.Err() != nil {
+			return nil, d.Err()
+		}
+		ops = append(ops, op)
+	}
+}
+
+func decodeOperation(op Op, d *wire.Decoder) operation {
+	switch op {
+	case OpCreate, OpCreate2, OpCreateContainer:
+		r := decodeCreate(d)
+		// In a multi the flag alone decides what becomes of a create.
+		op = OpCreate
+		if r.flags == 4 {
+			op = OpCreateContainer
+		}
+		return func(j *judge, who author) (change, Code) { return j.create(op, r, who) }
+	case wire.OpCreateTTL:
+		decodeCreate(d)
+		d.Int64()
+		return func(*judge, author) (change, Code) { return change{}, wire.Unimplemented }
+	case OpDelete:
+		r := decodeVersioned(d)
+		return func(j *judge, who author) (change, Code) { return j.delete(r, who) }
+	case OpSetData:
+		r := decodeSetData(d)
+		return func(j *judge, who author) (change, Code) { return j.setData(r, who) }
+	case wire.OpCheck:
+		r := decodeVersioned(d)
+		return func(j *judge, who author) (change, Code) { return j.check(r, who) }
+	}
+	d.Fail(wire.ErrShort)
+	return nil
+}
+
+// judgeAll decides a multi: all of its changes, or, once one operation is
+// refused, an error for each: 0 before it, its code, RuntimeInconsistency after.
+func judgeAll(t *tree, ops []operation, who author) (changes []change, ok bool) {
+	j := &judge{tree: t}
+	for i, op := range ops {
+		c, code := op(j, who)
+		if code == wire.OK {
+			changes = append(changes, c)
+			continue
+		}
+		errs := make([]change, len(ops))
+		for k := range errs {
+			errs[k].op = wire.OpError
+			switch {
+			case k == i:
+				errs[k].code = code
+			case k > i:
+				errs[k].code = wire.RuntimeInconsistency
+			}
+		}
+		return errs, false
+	}
+	return changes, true
+}
+
+// encodeResult appends the result of one operation of a multi.
+func encodeResult(e *wire.Encoder, c change, s Stat) {
+	h := multiHeader{op: c.op, err: c.code}
+	if c.op == OpCreateContainer {
+		h.op = OpCreate2
+	}
+	h.encode(e)
+	switch c.op {
+	case OpCreate:
+		e.String(c.path)
+	case OpCreateContainer:
+		e.String(c.path)
+		s.encode(e)
+	case OpSetData:
+		s.encode(e)
+	case wire.OpError:
+		e.Int32(int32(c.code))
+	}
+}

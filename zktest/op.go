@@ -1,0 +1,104 @@
+package zktest
+
+import (
+	"math"
+	"strings"
+	"time"
+
+	"github.com/zkfence/zkfence/internal/wire"
+)
+
+// Op is a request's operation code.
+type Op = wire.Op
+
+// Code is the error code in a reply.
+type Code = wire.Code
+
+// Operations that faults and counts can name.
+const (
+	OpCreate          = wire.OpCreate
+	OpDelete          = wire.OpDelete
+	OpExists          = wire.OpExists
+	OpGetData         = wire.OpGetData
+	OpSetData         = wire.OpSetData
+	OpGetACL          = wire.OpGetACL
+	OpSetACL          = wire.OpSetACL
+	OpGetChildren     = wire.OpGetChildren
+	OpSync            = wire.OpSync
+	OpPing            = wire.OpPing
+	OpGetChildren2    = wire.OpGetChildren2
+	OpMulti           = wire.OpMulti
+	OpCreate2         = wire.OpCreate2
+	OpCreateContainer = wire.OpCreateContainer
+	OpSetAuth         = wire.OpSetAuth
+	OpSetWatches      = wire.OpSetWatches
+	OpCloseSession    = wire.OpCloseSession
+	// OpCreateSession stands for the handshake that opens every connection, the
+	// first of a session or a later one.
+	OpCreateSession = wire.OpCreateSession
+	// OpNotify stands for an event from server to client in a trace.
+	OpNotify = wire.OpNotify
+
+	// AnyOp stands for every request except pings and handshakes.
+	AnyOp Op = math.MinInt32
+
+	everyOp   Op = math.MinInt32 + 1 // pings and handshakes too
+	anyCreate Op = math.MinInt32 + 2
+	notStolen Op = math.MinInt32 + 3 // covered by no rule that steals
+)
+
+// covers reports whether a rule for want applies to op.
+func covers(want, op Op) bool {
+	switch want {
+	case AnyOp:
+		return op != OpPing && op != OpCreateSession
+	case everyOp:
+		return true
+	case anyCreate:
+		return op == OpCreate || op == OpCreate2 || op == OpCreateContainer
+	}
+	return want == op
+}
+
+// stealable returns op if it may be stolen: a create of a name in the manner of
+// a protected lock node, which a client recognises as its own by its GUID.
+func stealable(op Op, path string) Op {
+	if strings.HasPrefix(path[strings.LastIndexByte(path, '/')+1:], "_c_") {
+		return op
+	}
+	return notStolen
+}
+
+// pathIn returns the first path in a request's body.
+func pathIn(op Op, body []byte) string {
+	d := wire.NewDecoder(body)
+	switch op {
+	case OpPing, OpCloseSession, OpSetAuth, OpSetWatches, wire.OpSetWatches2:
+		return ""
+	case OpMulti, wire.OpMultiRead:
+		if d.Int32(); d.Bool() {
+			return ""
+		}
+		d.Int32()
+	}
+	return d.String()
+}
+
+func credentialsFrom(r wire.ConnectResponse) credentials {
+	return credentials{password: r.Password, timeout: time.Duration(r.TimeoutMs) * time.Millisecond}
+}
+
+// eventName returns the name of a watch event's type.
+func eventName(kind int32) string {
+	switch kind {
+	case eventCreated:
+		return "NodeCreated"
+	case eventDeleted:
+		return "NodeDeleted"
+	case eventDataChanged:
+		return "NodeDataChanged"
+	case eventChildrenChanged:
+		return "NodeChildrenChanged"
+	}
+	return "event"
+}

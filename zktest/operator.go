@@ -1,0 +1,225 @@
+package zktest
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/zkfence/zkfence/internal/wire"
+)
+
+// ErrNoNode is returned for a path at which there is no znode.
+var ErrNoNode = errors.New("zktest: no such znode")
+
+// ErrNoSession is returned for a session that does not exist, or no longer.
+var ErrNoSession = errors.New("zktest: no such session")
+
+// SessionInfo describes a session.
+type SessionInfo struct {
+	ID         int64
+	Timeout    time.Duration // as last negotiated
+	Connected  bool
+	Ephemerals []string // paths, sorted
+}
+
+// Sessions returns all sessions, in the order of their ids.
+func (s *Server) Sessions() []SessionInfo {
+	s.mu.Lock()
+	defer s.unlock()
+	out := make([]SessionInfo, 0, len(s.sessions))
+	for _, sess := range s.sessions {
+		out = append(out, SessionInfo{
+			ID: sess.id, Timeout: sess.timeout, Connected: sess.conn != nil, Ephemerals: s.tree.ephemeralsOf(sess.id),
+		})
+	}
+	slices.SortFunc(out, func(a, b SessionInfo) int { return cmp.Compare(a.ID, b.ID) })
+	return out
+}
+
+// Expire ends a session as if its timeout had passed: its ephemerals go under
+// one zxid, its connection is closed, and its client learns the reason when it
+// connects again. It returns ErrNoSession if there is none by that id.
+func (s *Server) Expire(id int64) error {
+	s.mu.Lock()
+	defer s.unlock()
+	sess := s.sessions[id]
+	if sess == nil {
+		return fmt.Errorf("expire %#x: %w", uint64(id), ErrNoSession)
+	}
+	s.expire(sess)
+	return nil
+}
+
+// ExpireAll ends every session, in the order of their ids.
+func (s *Server) ExpireAll() {
+	for _, info := range s.Sessions() {
+		// One that has ended meanwhile needs no second end.
+		_ = s.Expire(info.ID)
+	}
+}
+
+// Wipe makes the server an empty one whose zxids start again, and closes every
+// connection: an ensemble rebuilt without its data. Clients that have seen a
+// higher zxid are then refused without a word.
+func (s *Server) Wipe() {
+	s.mu.Lock()
+	defer s.unlock()
+	for _, c := range s.sortedConns() {
+		s.close(c)
+	}
+	s.reset()
+}
+
+func (s *Server) sortedConns() []*conn {
+	out := make([]*conn, 0, len(s.conns))
+	for c := range s.conns {
+		out = append(out, c)
+	}
+	slices.SortFunc(out, func(a, b *conn) int { return cmp.Compare(a.number, b.number) })
+	return out
+}
+
+// Create makes a persistent znode as an operator would, past every ACL and
+// fault, and the parents it lacks. It does nothing if there is one already.
+func (s *Server) Create(path string, data []byte) error {
+	if !validPath(path) {
+		return fmt.Errorf("zktest: create %q: not a valid path", path)
+	}
+	s.mu.Lock()
+	defer s.unlock()
+	for i := 1; i <= len(path); i++ {
+		if i < len(path) && path[i] != '/' {
+			continue
+		}
+		r := createRequest{path: path[:i], acl: []acl{{permAll, id{"world", "anyone"}}}}
+		if i == len(path) {
+			r.data = bytes.Clone(data)
+		}
+		if s.tree.nodes[r.path] != nil {
+			continue
+		}
+		j := &judge{tree: s.tree}
+		c, code := j.create(OpCreate, r, operator)
+		s.zxid++
+		if code != wire.OK {
+			return fmt.Errorf("zktest: create %q: %s", r.path, code)
+		}
+		s.commit(c)
+	}
+	return nil
+}
+
+// operator may do everything.
+var operator = author{ids: []id{{scheme: "super"}}}
+
+// Delete deletes a znode and all below it, children first and each under its
+// own zxid, as an operator would: watches fire, ACLs do not count. It returns
+// ErrNoNode if there is none.
+func (s *Server) Delete(path string) error {
+	s.mu.Lock()
+	defer s.unlock()
+	if s.tree.nodes[path] == nil {
+		return fmt.Errorf("delete %q: %w", path, ErrNoNode)
+	}
+	if special(path) {
+		return fmt.Errorf("zktest: delete %q: it belongs to the server", path)
+	}
+	s.deleteAll(path)
+	return nil
+}
+
+func (s *Server) deleteAll(path string) {
+	for _, name := range slices.Clone(s.tree.nodes[path].children) {
+		s.deleteAll(path + "/" + name)
+	}
+	s.zxid++
+	s.commit(change{op: OpDelete, path: path})
+}
+
+// Exists reports whether there is a znode at path.
+func (s *Server) Exists(path string) bool {
+	s.mu.Lock()
+	defer s.unlock()
+	return s.tree.nodes[path] != nil
+}
+
+// Get returns a znode's data and Stat, or ErrNoNode.
+func (s *Server) Get(path string) ([]byte, Stat, error) {
+	s.mu.Lock()
+	defer s.unlock()
+	n := s.tree.nodes[path]
+	if n == nil {
+		return nil, Stat{}, fmt.Errorf("get %q: %w", path, ErrNoNode)
+	}
+	return bytes.Clone(n.data), n.stat(), nil
+}
+
+// Children returns the names of a znode's children, sorted; none if there is no
+// such znode.
+func (s *Server) Children(path string) []string {
+	s.mu.Lock()
+	defer s.unlock()
+	n := s.tree.nodes[path]
+	if n == nil {
+		return nil
+	}
+	return slices.Clone(n.children)
+}
+
+// Watches returns how many watches are set, on data and on children, each
+// counted once for every connection that has it.
+func (s *Server) Watches() int {
+	s.mu.Lock()
+	defer s.unlock()
+	return s.dataWatches.count() + s.childWatches.count()
+}
+
+// Zxid returns the last zxid that the server has taken.
+func (s *Server) Zxid() int64 {
+	s.mu.Lock()
+	defer s.unlock()
+	return s.zxid
+}
+
+// SetSequence makes next the number that the next sequential child of path
+// gets, in place of counting up to it; its Stat's Cversion changes with it. A
+// negative number is what requests in flight can see at the end of the range.
+// It returns ErrNoNode if there is no such znode.
+func (s *Server) SetSequence(path string, next int32) error {
+	s.mu.Lock()
+	defer s.unlock()
+	n := s.tree.nodes[path]
+	if n == nil {
+		return fmt.Errorf("set sequence of %q: %w", path, ErrNoNode)
+	}
+	n.counter = next
+	return nil
+}
+
+// createAsThief carries out the create in a request's payload from a session
+// that no client has. s.mu is held.
+func (s *Server) createAsThief(payload []byte) error {
+	h, err := wire.ParseRequestHeader(payload)
+	if err != nil {
+		return err
+	}
+	thief := s.sessions[s.thiefID]
+	if thief == nil {
+		thief = s.newSession(s.maxTimeout)
+		thief.pinned = true
+		s.thiefID = thief.id
+	}
+	d := wire.NewDecoder(payload[wire.RequestHeaderLen:])
+	who := operator
+	who.session = thief.id
+	c, code := s.decide(h.Op, d, who)
+	s.zxid++
+	if code != wire.OK {
+		return fmt.Errorf("zktest: steal: %s", code)
+	}
+	s.commit(c)
+	return nil
+}

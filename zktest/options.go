@@ -1,0 +1,68 @@
+package zktest
+
+import (
+	"fmt"
+	"net"
+	"time"
+)
+
+// Option changes what New and Start make.
+type Option func(*config)
+
+type config struct {
+	listener               net.Listener
+	tick                   time.Duration
+	minTimeout, maxTimeout time.Duration
+	bounded                bool // by WithSessionTimeouts
+	seed                   uint64
+	legacy                 bool
+	reapEvery              time.Duration
+}
+
+// WithListener serves on l, which may be one of a Network, in place of TCP. The
+// server closes it. Defaults to a free TCP port of 127.0.0.1.
+func WithListener(l net.Listener) Option { return func(c *config) { c.listener = l } }
+
+// WithTick sets the unit in which sessions expire: at the first multiple of it
+// after their timeout. As on a real server it bounds session timeouts too, to
+// between 2 and 20 ticks, unless WithSessionTimeouts says otherwise. Defaults
+// to 100 ms, without that upper bound.
+func WithTick(d time.Duration) Option {
+	return func(c *config) {
+		c.tick = d
+		if !c.bounded {
+			c.minTimeout, c.maxTimeout = 2*d, 20*d
+		}
+	}
+}
+
+// WithSessionTimeouts bounds what clients can negotiate. Defaults to 200 ms and
+// one minute.
+func WithSessionTimeouts(min, max time.Duration) Option {
+	return func(c *config) { c.minTimeout, c.maxTimeout, c.bounded = min, max, true }
+}
+
+// WithSeed sets where session ids and passwords come from. Servers at different
+// addresses make different ones from one seed. Defaults to 1.
+func WithSeed(seed uint64) Option { return func(c *config) { c.seed = seed } }
+
+// WithLegacySequence makes sequence numbers wrap from 2147483647 to -2147483648
+// as up to ZooKeeper 3.5. Defaults to the behaviour since 3.6: they stick at
+// 2147483647.
+func WithLegacySequence() Option { return func(c *config) { c.legacy = true } }
+
+// WithContainerInterval sets how often containers that have lost their last
+// child are deleted; 0 leaves that to ReapContainers. Defaults to one minute.
+func WithContainerInterval(d time.Duration) Option { return func(c *config) { c.reapEvery = d } }
+
+func (c *config) check() error {
+	switch {
+	case c.tick < time.Millisecond:
+		return fmt.Errorf("zktest: tick %s: must be at least 1ms", c.tick)
+	case c.minTimeout < time.Millisecond || c.maxTimeout < c.minTimeout:
+		return fmt.Errorf("zktest: session timeouts from %s to %s: must be at least 1ms and in that order", c.minTimeout, c.maxTimeout)
+	case c.reapEvery < 0:
+		return fmt.Errorf("zktest: container interval %s: must not be negative", c.reapEvery)
+	}
+	return nil
+}

@@ -1,0 +1,204 @@
+package zktest
+
+import (
+	"net"
+	"slices"
+
+	"github.com/zkfence/zkfence/internal/wire"
+)
+
+// verdict is what becomes of a frame.
+type verdict uint8
+
+const (
+	forward verdict = iota
+	drop            // forget it and go on
+	cut             // close the connection, both sides
+	half            // forward the first half of the frame, then drop
+)
+
+// tap is the fault layer's hand on one client's connection. The goroutine that
+// reads the client shows it every frame in turn, so does the goroutine that
+// writes to the client, and each does what the verdict says. A frame that is
+// held is one that has not been given its verdict yet.
+type tap struct {
+	f      *Faults
+	number int
+	host   string
+	hangUp func() // closes both sides; never blocks, safe to repeat
+	done   <-chan struct{}
+
+	// Guarded by f.mu.
+	session  int64 // the one asked for, then the one granted
+	greeted  bool  // the client's handshake has passed
+	welcomed bool  // the server's has
+	black    bool  // something is missing from the stream: let nothing follow it
+	waiting  []*call
+}
+
+// call is a request whose reply has not passed yet.
+type call struct {
+	*Request
+	swallow bool
+}
+
+// accept takes a new connection under the faults' control. hangUp closes both
+// sides of it and must not block; done is closed once it has. ok is false if it
+// is to be closed at once.
+func (f *Faults) accept(remote net.Addr, hangUp func(), done <-chan struct{}) (t *tap, ok bool) {
+	host := remote.String()
+	if h, _, err := net.SplitHostPort(host); err == nil {
+		host = h
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.taken++
+	t = &tap{f: f, number: f.taken, host: host, hangUp: hangUp, done: done}
+	if f.holds(t, func(m *mode) bool { return m.refuse }) {
+		return nil, false
+	}
+	f.taps = append(f.taps, t)
+	return t, true
+}
+
+// forget ends the faults' interest in a connection that has closed.
+func (t *tap) forget() {
+	t.f.mu.Lock()
+	defer t.f.mu.Unlock()
+	if i := slices.Index(t.f.taps, t); i >= 0 {
+		t.f.taps = slices.Delete(t.f.taps, i, i+1)
+	}
+}
+
+// flows waits until bytes may go in direction d; false if the connection has
+// been closed meanwhile.
+func (t *tap) flows(d Direction) bool {
+	for {
+		t.f.mu.Lock()
+		frozen := t.f.holds(t, func(m *mode) bool { return m.frozen&d != 0 })
+		changed := t.f.changed
+		t.f.mu.Unlock()
+		if !frozen {
+			return true
+		}
+		select {
+		case <-changed:
+		case <-t.done:
+			return false
+		}
+	}
+}
+
+// clientFrame judges a frame from the client and returns what to forward.
+func (t *tap) clientFrame(payload []byte) ([]byte, verdict) {
+	if !t.greeted { // written by this goroutine alone
+		return t.hello(payload)
+	}
+	h, err := wire.ParseRequestHeader(payload)
+	if err != nil {
+		return payload, forward
+	}
+	c, hooks := t.noteRequest(h, payload)
+	run(hooks, *c.Request)
+	if !t.flows(ToServer) {
+		return nil, cut
+	}
+	v, steals := t.judge(c)
+	if steals && t.f.thief != nil {
+		// Whether the thief succeeded is not the client's to know.
+		_ = t.f.thief(payload)
+	}
+	return payload, v
+}
+
+// noteRequest puts a request on record and returns the hooks to run for it.
+func (t *tap) noteRequest(h wire.RequestHeader, payload []byte) (*call, []*hook) {
+	f := t.f
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	c := &call{Request: f.log.add(t, h.Xid, h.Op, pathIn(h.Op, payload[wire.RequestHeaderLen:]))}
+	t.waiting = append(t.waiting, c)
+	return c, f.due(t, h.Op, false)
+}
+
+// judge decides about a request that nothing holds any more.
+func (t *tap) judge(c *call) (v verdict, steals bool) {
+	f := t.f
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	switch {
+	case t.isBlack():
+		c.Fault = "Blackhole"
+		return drop, false
+	case f.applies(t, steal, stealable(c.Op, c.Path)):
+		c.Fault = "Steal"
+		return cut, true
+	case f.applies(t, dropRequest, c.Op):
+		c.Fault = "DropRequest"
+		return cut, false
+	case f.applies(t, dropReply, c.Op):
+		c.Fault = "DropReply"
+		c.swallow = true
+	}
+	return forward, false
+}
+
+// isBlack says whether a frame of either direction vanishes now. f.mu is held.
+func (t *tap) isBlack() bool {
+	t.black = t.black || t.f.holds(t, func(m *mode) bool { return m.blackhole })
+	return t.black
+}
+
+// serverFrame judges a frame for the client.
+func (t *tap) serverFrame(payload []byte) verdict {
+	if !t.welcomed { // written by this goroutine alone
+		return t.welcome(payload)
+	}
+	h, err := wire.ParseReplyHeader(payload)
+	if err != nil {
+		return forward
+	}
+	c, hooks := t.noteReply(h, payload)
+	if c != nil {
+		run(hooks, *c.Request)
+	}
+	if !t.flows(ToClient) {
+		return cut
+	}
+	t.f.mu.Lock()
+	defer t.f.mu.Unlock()
+	switch {
+	case t.isBlack():
+		return drop
+	case c != nil && c.swallow:
+		return cut
+	}
+	return forward
+}
+
+// noteReply finds the request that a reply answers; nil for an event.
+func (t *tap) noteReply(h wire.ReplyHeader, payload []byte) (*call, []*hook) {
+	f := t.f
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if h.Xid == wire.XidEvent {
+		f.log.event(t, payload[wire.ReplyHeaderLen:])
+		return nil, nil
+	}
+	// By xid, not in turn: a real server answers auth ahead of what is queued.
+	i := slices.IndexFunc(t.waiting, func(c *call) bool { return c.Xid == h.Xid })
+	if i < 0 {
+		return nil, nil
+	}
+	c := t.waiting[i]
+	t.waiting = slices.Delete(t.waiting, i, i+1)
+	c.Answered, c.Err, c.Zxid = true, h.Err, h.Zxid
+	return c, f.due(t, c.Op, true)
+}
+
+// clientEnd is called when the client has closed its side: the server must not
+// know before what the client sent first has passed.
+func (t *tap) clientEnd() { t.flows(ToServer) }
+
+// serverEnd is the same for the server's side.
+func (t *tap) serverEnd() { t.flows(ToClient) }

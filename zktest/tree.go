@@ -1,0 +1,209 @@
+package zktest
+
+import (
+	"slices"
+	"strings"
+)
+
+// maxCounter is where a parent's count of creates stays since ZooKeeper 3.6.
+const maxCounter = 1<<31 - 1
+
+type nodeKind uint8
+
+const (
+	persistent nodeKind = iota
+	ephemeral
+	container
+)
+
+// znode is a node of the tree.
+type znode struct {
+	data                []byte
+	acl                 []acl
+	kind                nodeKind
+	owner               int64 // of an ephemeral
+	czxid, mzxid, pzxid int64
+	ctime, mtime        int64
+	version, aversion   int32
+	counter             int32    // creates of children ever: the next sequence number
+	children            []string // names, sorted, so that every list is repeatable
+}
+
+func (n *znode) stat() Stat {
+	s := Stat{
+		Czxid: n.czxid, Mzxid: n.mzxid, Ctime: n.ctime, Mtime: n.mtime,
+		Version: n.version, Aversion: n.aversion, Cversion: n.counter*2 - int32(len(n.children)),
+		DataLength: int32(len(n.data)), NumChildren: int32(len(n.children)), Pzxid: n.pzxid,
+	}
+	if n.kind == ephemeral {
+		s.EphemeralOwner = n.owner
+	}
+	return s
+}
+
+// tree is the state that a log of changes builds. It judges nothing: every
+// change handed to apply has been checked (check.go), so that a second tree fed
+// the same log is the same tree.
+type tree struct {
+	nodes      map[string]*znode // by path; the root is both "" and "/"
+	ephemerals map[int64]map[string]struct{}
+	containers map[string]struct{}
+	legacy     bool // the counter wraps, as up to ZooKeeper 3.5
+}
+
+// quotaPath and configPath exist on every server and cannot be deleted.
+const (
+	systemPath = "/zookeeper"
+	quotaPath  = "/zookeeper/quota"
+	configPath = "/zookeeper/config"
+)
+
+func newTree(legacy bool) *tree {
+	t := &tree{
+		nodes:      map[string]*znode{},
+		ephemerals: map[int64]map[string]struct{}{},
+		containers: map[string]struct{}{},
+		legacy:     legacy,
+	}
+	anyone := id{"world", "anyone"}
+	open := []acl{{permAll, anyone}}
+	root := &znode{acl: open, children: []string{"zookeeper"}}
+	t.nodes[""], t.nodes["/"] = root, root
+	t.nodes[systemPath] = &znode{acl: open, children: []string{"config", "quota"}}
+	t.nodes[quotaPath] = &znode{acl: open}
+	t.nodes[configPath] = &znode{acl: []acl{{permRead, anyone}}, aversion: -1}
+	return t
+}
+
+// special reports whether path is one that no client may create or delete.
+func special(path string) bool {
+	return path == "/" || path == systemPath || path == quotaPath || path == configPath
+}
+
+// split returns the parent's path ("" for the root) and the node's name.
+func split(path string) (parent, name string) {
+	i := strings.LastIndexByte(path, '/')
+	if i < 0 {
+		return "", path
+	}
+	return path[:i], path[i+1:]
+}
+
+// change is one step of a transaction, decided and ready to be applied.
+type change struct {
+	op      Op // create, create2, createContainer, delete, setData, setACL, check, error
+	path    string
+	data    []byte
+	acl     []acl
+	kind    nodeKind
+	owner   int64
+	version int32 // the node's own after setData or setACL
+	counter int32 // the parent's after a create
+	code    Code  // of an error
+}
+
+// apply makes c part of the tree under zxid and tells notify what happened to
+// which path. It returns the Stat of the node created or changed, as it then is.
+func (t *tree) apply(c change, zxid, now int64, notify func(kind int32, path string)) Stat {
+	switch c.op {
+	case OpCreate, OpCreate2, OpCreateContainer:
+		return t.create(c, zxid, now, notify)
+	case OpDelete:
+		t.remove(c.path, zxid, notify)
+	case OpSetData:
+		n := t.nodes[c.path]
+		n.data, n.version, n.mzxid, n.mtime = c.data, c.version, zxid, now
+		s := n.stat()
+		notify(eventDataChanged, c.path)
+		return s
+	case OpSetACL:
+		n := t.nodes[c.path]
+		n.acl, n.aversion = c.acl, c.version
+		return n.stat()
+	}
+	return Stat{}
+}
+
+func (t *tree) create(c change, zxid, now int64, notify func(int32, string)) Stat {
+	n := &znode{
+		data: c.data, acl: c.acl, kind: c.kind, owner: c.owner,
+		czxid: zxid, mzxid: zxid, pzxid: zxid, ctime: now, mtime: now,
+	}
+	up, name := split(c.path)
+	parent := t.nodes[up]
+	if i, found := slices.BinarySearch(parent.children, name); !found {
+		parent.children = slices.Insert(parent.children, i, name)
+	}
+	// The counter never goes back; at its end the parent's pzxid stops with it.
+	if t.legacy || c.counter > parent.counter {
+		parent.counter, parent.pzxid = c.counter, zxid
+	}
+	t.nodes[c.path] = n
+	switch c.kind {
+	case ephemeral:
+		own := t.ephemerals[c.owner]
+		if own == nil {
+			own = map[string]struct{}{}
+			t.ephemerals[c.owner] = own
+		}
+		own[c.path] = struct{}{}
+	case container:
+		t.containers[c.path] = struct{}{}
+	}
+	s := n.stat()
+	notify(eventCreated, c.path)
+	notify(eventChildrenChanged, rootAsSlash(up))
+	return s
+}
+
+func (t *tree) remove(path string, zxid int64, notify func(int32, string)) {
+	n := t.nodes[path]
+	up, name := split(path)
+	parent := t.nodes[up]
+	if i, found := slices.BinarySearch(parent.children, name); found {
+		parent.children = slices.Delete(parent.children, i, i+1)
+	}
+	parent.pzxid = max(parent.pzxid, zxid)
+	delete(t.nodes, path)
+	delete(t.containers, path)
+	if own := t.ephemerals[n.owner]; own != nil {
+		delete(own, path)
+		if len(own) == 0 {
+			delete(t.ephemerals, n.owner)
+		}
+	}
+	notify(eventDeleted, path)
+	notify(eventChildrenChanged, rootAsSlash(up))
+}
+
+func rootAsSlash(path string) string {
+	if path == "" {
+		return "/"
+	}
+	return path
+}
+
+// ephemeralsOf returns the paths of a session's ephemerals, sorted.
+func (t *tree) ephemeralsOf(session int64) []string {
+	return sortedKeys(t.ephemerals[session])
+}
+
+// emptied returns the containers that have had children and have none, sorted.
+func (t *tree) emptied() []string {
+	var out []string
+	for _, p := range sortedKeys(t.containers) {
+		if n := t.nodes[p]; n.counter > 0 && len(n.children) == 0 {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+func sortedKeys(m map[string]struct{}) []string {
+	out := make([]string, 0, len(m))
+	for k := range m {
+		out = append(out, k)
+	}
+	slices.Sort(out)
+	return out
+}
