@@ -1,0 +1,217 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/zkfence/zkfence/fencing"
+	"github.com/zkfence/zkfence/zktest"
+)
+
+const (
+	reportName = "reports/2026-07.csv"
+	reportRaw  = "region,revenue,note\nnorth,1200,\nsouth,950,\nwest,1730,\n"
+)
+
+// incident is the parent's side of the story.
+type incident struct {
+	servers []string // of a real ensemble; none: an in-memory server is started
+	timeout time.Duration
+	freeze  bool
+	tl      *timeline
+}
+
+func (s *incident) say(format string, args ...any) {
+	s.tl.line("parent", "", "", fmt.Sprintf(format, args...))
+}
+
+func (s *incident) run(ctx context.Context) (err error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel() // kills what is left of the workers, if anything
+
+	servers := s.servers
+	if len(servers) == 0 {
+		zk, err := zktest.Start()
+		if err != nil {
+			return err
+		}
+		defer zk.Close()
+		servers = []string{zk.Addr()}
+		s.say("in-memory ZooKeeper at %s", zk.Addr())
+	} else {
+		s.say("ZooKeeper at %s", strings.Join(servers, ","))
+	}
+
+	secret := rand.Text()
+	store := newStore(secret, reportName, reportRaw)
+	url, closeStore, err := serve(ctx, store)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, closeStore()) }()
+	s.say("report store at %s", url)
+
+	pause, err := newPauser(s.freeze, servers)
+	if err != nil {
+		return err
+	}
+	defer pause.close()
+
+	job := assignment{
+		Timeout: s.timeout,
+		Lock:    "/zkfence-handoff/" + strings.ToLower(rand.Text()[:8]), // runs must not meet, nor their tokens at one store
+		Store:   url, Secret: secret,
+	}
+	job.Servers = pause.servers
+	w1, err := startWorker(ctx, "W1", job, s.tl)
+	if err != nil {
+		return err
+	}
+	defer s.end(&err, cancel, w1)
+	if _, err := w1.await(ctx, saysReady); err != nil {
+		return err
+	}
+
+	job.Servers = servers
+	w2, err := startWorker(ctx, "W2", job, s.tl)
+	if err != nil {
+		return err
+	}
+	defer s.end(&err, cancel, w2)
+	if _, err := w2.await(ctx, saysWaiting); err != nil {
+		return err
+	}
+
+	published, err := s.handOver(ctx, pause, w1, w2)
+	if err != nil {
+		return err
+	}
+	refused, err := s.lateWrite(ctx, w1)
+	if err != nil {
+		return err
+	}
+	return s.verify(store, published, refused)
+}
+
+// handOver pauses W1 until W2 has published.
+func (s *incident) handOver(ctx context.Context, pause *pauser, w1, w2 *process) (published says, err error) {
+	if err := pause.pause(w1.cmd.Process); err != nil {
+		return says{}, err
+	}
+	s.say("W1 is %s, between its check and its write", pause.what)
+	stopProgress := s.progress(pause.what)
+	_, err = w2.await(ctx, saysReady)
+	stopProgress()
+	if err != nil {
+		return says{}, err
+	}
+	if err := w2.order(orderWrite); err != nil {
+		return says{}, err
+	}
+	if published, err = w2.await(ctx, saysPublished, saysRefused); err != nil {
+		return says{}, err
+	}
+	if published.What != saysPublished {
+		return says{}, fmt.Errorf("W2 was refused: %s", published.Text)
+	}
+	s.say("W1 goes on, and sends its write")
+	return published, pause.resume(w1.cmd.Process)
+}
+
+// progress says every second how long the pause lasts.
+func (s *incident) progress(what string) (stop func()) {
+	began := time.Now()
+	end, ended := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		every := time.NewTicker(time.Second)
+		defer every.Stop()
+		for {
+			select {
+			case <-every.C:
+				s.say("… W1 has been %s for %.0f s, its session timeout is %v", what, time.Since(began).Seconds(), s.timeout)
+			case <-end:
+				return
+			}
+		}
+	}()
+	return func() { close(end); <-ended }
+}
+
+// lateWrite lets W1 write, and wants it refused.
+func (s *incident) lateWrite(ctx context.Context, w1 *process) (refused says, err error) {
+	if err := w1.order(orderWrite); err != nil {
+		return says{}, err
+	}
+	if refused, err = w1.await(ctx, saysPublished, saysRefused); err != nil {
+		return says{}, err
+	}
+	if refused.What != saysRefused {
+		return says{}, errors.New("W1's late write was accepted")
+	}
+	_, err = w1.await(ctx, saysLost)
+	return refused, err
+}
+
+// verify looks at the store itself.
+func (s *incident) verify(store *store, published, refused says) error {
+	report, last := store.read()
+	stale := &fencing.StaleError{Presented: refused.Presented, Highest: refused.Highest}
+	switch {
+	case published.Token.Compare(refused.Token) <= 0:
+		return fmt.Errorf("W2's token %v is not larger than W1's %v", published.Token, refused.Token)
+	case last.Token != published.Token:
+		return fmt.Errorf("the store remembers %v, not W2's %v", last, published.Token)
+	case !errors.Is(stale, fencing.ErrStale), refused.Presented.Token != refused.Token, refused.Highest.Token != published.Token:
+		return fmt.Errorf("W1 was refused for the wrong reason: %v", stale)
+	case !bytes.Contains(report, []byte("by W2 with "+published.Token.String())), bytes.Contains(report, []byte("W1")):
+		return fmt.Errorf("the store does not hold W2's report:\n%s", report)
+	}
+	s.tl.line("parent", last.Token.String(), "", "the store holds W2's report; W1's late write with "+refused.Token.String()+" changed nothing")
+	for line := range strings.Lines(string(report)) {
+		s.say("    %s", strings.TrimRight(line, "\r\n"))
+	}
+	return nil
+}
+
+// end waits for a worker; after a failure it does not wait for its work.
+func (s *incident) end(err *error, kill context.CancelFunc, p *process) {
+	if *err != nil {
+		kill()
+		_ = p.end() // killed, so what it says is no news
+		return
+	}
+	if e := p.end(); e != nil {
+		*err = fmt.Errorf("%s: %w", p.name, e)
+	}
+}
+
+// serve serves the store on loopback.
+func serve(ctx context.Context, s *store) (url string, stop func() error, err error) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", nil, err
+	}
+	server := &http.Server{Handler: s.handler(), ReadTimeout: 10 * time.Second, WriteTimeout: 10 * time.Second}
+	served := make(chan error, 1)
+	go func() { served <- server.Serve(listener) }()
+	stop = func() error {
+		stopping, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
+		defer cancel()
+		if server.Shutdown(stopping) != nil {
+			_ = server.Close() // a client hangs on; the program is over all the same
+		}
+		if err := <-served; !errors.Is(err, http.ErrServerClosed) {
+			return err
+		}
+		return nil
+	}
+	return "http://" + listener.Addr().String() + "/" + s.gate.Resource, stop, nil
+}

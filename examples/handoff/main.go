@@ -1,0 +1,62 @@
+// Handoff replays an incident: two workers, one report, and a pause at the worst
+// moment. It proves nothing about programs that do not ask a Gate: the lock alone
+// prevents nothing here, and is not meant to.
+//
+// The parent process keeps a small report store (HTTP, with a fencing.Gate in
+// front) and starts two worker processes that want to write the same report. W1
+// gets the lock, reads the report, computes, makes sure that its hold is good,
+// and is stopped, as by a long garbage collection or a suspended laptop, until its
+// session has expired. W2 gets the lock with a larger token, tells the store, reads
+// and publishes. W1 wakes up and, knowing of nothing, sends its write. The store
+// refuses it, naming both tokens, and W1 learns from its own clock that it has
+// lost.
+//
+//	go run ./examples/handoff                   an in-memory ZooKeeper of its own
+//	go run ./examples/handoff -zk host:2181     a real ensemble
+//
+// It exits with 0 only if the store ends up with W2's report. All that it opens
+// is on loopback, but for the ensemble named with -zk.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+	"time"
+)
+
+func main() {
+	if name := os.Getenv(workerEnv); name != "" {
+		if err := runWorker(name, os.Stdin, os.Stdout); err != nil {
+			os.Exit(1)
+		}
+		return
+	}
+	zk := flag.String("zk", "", "servers of a real ensemble, `host:port,…`; without it an in-memory server is started")
+	timeout := flag.Duration("timeout", 4*time.Second, "session timeout to ask for; the pause lasts a little longer")
+	freeze := flag.Bool("freeze", !canStop, "freeze W1's connection instead of stopping its process")
+	flag.Parse()
+	if flag.NArg() > 0 {
+		fmt.Fprintf(os.Stderr, "handoff: unexpected argument %q\n", flag.Arg(0))
+		os.Exit(2)
+	}
+
+	interrupted, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	ctx, cancel := context.WithTimeoutCause(interrupted, 10**timeout+30*time.Second, errors.New("the story takes too long"))
+	defer cancel()
+
+	s := incident{timeout: *timeout, freeze: *freeze, tl: newTimeline(os.Stdout)}
+	if *zk != "" {
+		s.servers = strings.Split(*zk, ",")
+	}
+	if err := s.run(ctx); err != nil {
+		fmt.Fprintln(os.Stderr, "handoff:", err)
+		os.Exit(1)
+	}
+}

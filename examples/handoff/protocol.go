@@ -1,0 +1,65 @@
+package main
+
+import (
+	"encoding/json"
+	"io"
+	"sync"
+	"time"
+
+	"github.com/zkfence/zkfence/fencing"
+)
+
+// The parent and its workers talk in lines of JSON: an assignment and then orders
+// on a worker's standard input, reports on its standard output. Its end of input
+// tells a worker that the parent is gone.
+
+// assignment is the first line a worker reads.
+type assignment struct {
+	Servers []string      `json:"servers"`
+	Timeout time.Duration `json:"timeout"` // of the session, as asked for
+	Lock    string        `json:"lock"`    // path
+	Store   string        `json:"store"`   // URL of the report
+	Secret  string        `json:"secret"`
+}
+
+// Orders, each a JSON string.
+const orderWrite = "write"
+
+// What a report can be about.
+const (
+	saysConnected = "connected" // a session stands
+	saysState     = "state"     // of the attempt at the lock, at each change
+	saysWaiting   = "waiting"   // behind another contender
+	saysGranted   = "granted"
+	saysRaised    = "raised"    // the store knows the token
+	saysRead      = "read"      // the report
+	saysReady     = "ready"     // computed, and the hold is good for the write: waits for the order
+	saysPublished = "published" // the store has taken the report
+	saysRefused   = "refused"   // it has not, and never will
+	saysLost      = "lost"      // the hold, as its own context says
+	saysDone      = "done"      // the lock is given back, the session closed
+	saysFailed    = "failed"    // anything that is not a part of the story
+)
+
+// says is one line of a worker's output.
+type says struct {
+	What  string        `json:"what"`
+	Token fencing.Token `json:"token,omitzero"`
+	State string        `json:"state,omitempty"`
+	Text  string        `json:"text"`
+	// Of a refusal.
+	Presented fencing.Stamp `json:"presented,omitzero"`
+	Highest   fencing.Stamp `json:"highest,omitzero"`
+}
+
+// lines writes JSON values, one a line, for several goroutines.
+type lines struct {
+	mu sync.Mutex
+	w  io.Writer
+}
+
+func (l *lines) send(v any) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return json.NewEncoder(l.w).Encode(v)
+}
