@@ -170,7 +170,7 @@ func (s *incident) verify(store *store, published, refused says) error {
 	case last.Token != published.Token:
 		return fmt.Errorf("the store remembers %v, not W2's %v", last, published.Token)
 	case !errors.Is(stale, fencing.ErrStale), refused.Presented.Token != refused.Token, refused.Highest.Token != published.Token:
-		return fmt.Errorf("W1 was refused for the wrong reason: %v", stale)
+		return fmt.Errorf("W1 was refused for the wrong reason: %w", stale)
 	case !bytes.Contains(report, []byte("by W2 with "+published.Token.String())), bytes.Contains(report, []byte("W1")):
 		return fmt.Errorf("the store does not hold W2's report:\n%s", report)
 	}
