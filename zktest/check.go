@@ -63,7 +63,7 @@ func modeFor(op Op, flags int32) (createMode, Code) {
 			return createMode{}, wire.OK
 		}
 	case 5, 6:
-		return createMode{}, wire.Unimplemented // TTL nodes
+		return createMode{}, wire.BadArguments // a node with a TTL, and no TTL given
 	default:
 		return createMode{}, wire.BadArguments
 	}
@@ -82,7 +82,7 @@ func (j *judge) create(op Op, r createRequest, who author) (change, Code) {
 	if code != wire.OK {
 		return change{}, code
 	}
-	if !strings.Contains(r.path, "/") || strings.IndexByte(r.path, 0) >= 0 || special(r.path) {
+	if !strings.Contains(r.path, "/") || strings.IndexByte(r.path, 0) >= 0 {
 		return change{}, wire.BadArguments
 	}
 	list, code := expand(r.acl, who.ids)

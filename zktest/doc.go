@@ -37,6 +37,8 @@
 //     ephemerals of an ended session are sorted: a test must be repeatable.
 //   - Requests are served one at a time, so that pipelined creates never see a
 //     sequence number beyond the last one for a moment. SetSequence makes those.
+//   - A check outside of a multi is refused as there; one that succeeds, which
+//     kills the request thread of ZooKeeper 3.8, ends its connection here.
 //   - A session that a client closes or loses is gone in the same instant; no
 //     request that races with its end is answered with "session expired".
 //

@@ -89,6 +89,12 @@ func (s *Server) write(c *conn, h wire.RequestHeader, d *wire.Decoder) {
 		s.reply(c, h, code, nil)
 		return
 	}
+	if h.Op == wire.OpCheck {
+		// Alone, one that succeeds kills the thread of a real server that should
+		// answer it.
+		s.close(c)
+		return
+	}
 	stat := s.commit(ch)
 	s.reply(c, h, wire.OK, func(e *wire.Encoder) {
 		switch h.Op {
@@ -97,7 +103,7 @@ func (s *Server) write(c *conn, h wire.RequestHeader, d *wire.Decoder) {
 		case OpCreate2, OpCreateContainer:
 			e.String(ch.path)
 			stat.encode(e)
-		case OpSetData, OpSetACL, wire.OpCheck:
+		case OpSetData, OpSetACL:
 			stat.encode(e)
 		}
 	})

@@ -67,15 +67,15 @@ func newTree(legacy bool) *tree {
 	}
 	anyone := id{"world", "anyone"}
 	open := []acl{{permAll, anyone}}
-	root := &znode{acl: open, children: []string{"zookeeper"}}
+	root := &znode{data: []byte{}, acl: open, children: []string{"zookeeper"}}
 	t.nodes[""], t.nodes["/"] = root, root
-	t.nodes[systemPath] = &znode{acl: open, children: []string{"config", "quota"}}
-	t.nodes[quotaPath] = &znode{acl: open}
-	t.nodes[configPath] = &znode{acl: []acl{{permRead, anyone}}, aversion: -1}
+	t.nodes[systemPath] = &znode{data: []byte{}, acl: open, children: []string{"config", "quota"}}
+	t.nodes[quotaPath] = &znode{data: []byte{}, acl: open}
+	t.nodes[configPath] = &znode{data: []byte{}, acl: []acl{{permRead, anyone}}, aversion: -1}
 	return t
 }
 
-// special reports whether path is one that no client may create or delete.
+// special reports whether path is one that no client may delete.
 func special(path string) bool {
 	return path == "/" || path == systemPath || path == quotaPath || path == configPath
 }
