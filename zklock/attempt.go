@@ -227,15 +227,15 @@ func (a *attempt) abandon(place *queue.Place, cause error) {
 		case <-a.ctx.Done():
 		}
 		a.fail(err)
-		a.vanish(d)
+		a.leave(d)
 		return
 	}
 	a.fail(err)
 	if place == nil {
-		a.vanish(nil)
+		a.vanish(true)
 		return
 	}
-	a.vanish(place.Leave())
+	a.leave(place.Leave())
 }
 
 func (a *attempt) fail(err error) {
@@ -244,13 +244,14 @@ func (a *attempt) fail(err error) {
 	close(a.decided)
 }
 
-// vanish waits until nothing of the attempt is left; nil: there was nothing.
-func (a *attempt) vanish(d *queue.Departure) {
-	proven := true
-	if d != nil {
-		<-d.Done()
-		proven = d.Proven()
-	}
+// leave waits until nothing of the attempt is left.
+func (a *attempt) leave(d *queue.Departure) {
+	<-d.Done()
+	a.vanish(d.Proven())
+}
+
+// vanish ends the attempt. proven: a majority says that no node of it is left.
+func (a *attempt) vanish(proven bool) {
 	a.mu.Lock()
 	a.proven = proven
 	a.set(gone)
@@ -277,12 +278,12 @@ func (a *attempt) keep(place *queue.Place) {
 	if lost := a.wasLost(); lost != nil {
 		a.log.Info("lost", zap.Stringer("token", h.token), zap.Stringer("reason", lost.Reason))
 		if h.session.Err() != nil {
-			a.vanish(nil) // the session takes the node with it
+			a.vanish(false) // the session takes the node with it
 			return
 		}
 		a.move(sweep)
 	}
-	a.vanish(place.Leave())
+	a.leave(place.Leave())
 }
 
 func (a *attempt) wasLost() *LostError {
