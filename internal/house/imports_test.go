@@ -70,53 +70,85 @@ func list(t *testing.T, args ...string) []goPackage {
 	}
 }
 
+// closure returns what linking p takes in, p included.
+func closure(t *testing.T, all []goPackage, p goPackage) []goPackage {
+	t.Helper()
+	byPath := make(map[string]goPackage, len(all))
+	for _, q := range all {
+		byPath[q.ImportPath] = q
+	}
+	taken := map[string]bool{p.ImportPath: true}
+	found := []goPackage{p}
+	for i := 0; i < len(found); i++ {
+		for _, path := range found[i].Imports {
+			// The standard library imports what is vendored in it by a short name.
+			q, ok := byPath[path]
+			if path == "C" || taken[path] || !ok && found[i].Standard {
+				continue
+			}
+			require.True(t, ok, "%s imports %s, which go list did not mention", found[i].ImportPath, path)
+			taken[path] = true
+			found = append(found, q)
+		}
+	}
+	return found
+}
+
 func within(path, tree string) bool { return path == tree || strings.HasPrefix(path, tree+"/") }
 
 func withinAny(path string, trees []string) bool {
 	return slices.ContainsFunc(trees, func(tree string) bool { return within(path, tree) })
 }
 
-// libraries are the packages that other people's programs link.
-func libraries(t *testing.T) []goPackage {
+// libraries are the packages that other people's programs link, each with what
+// it takes in.
+func libraries(t *testing.T) map[string][]goPackage {
 	t.Helper()
-	all := list(t, "./...")
-	for _, floor := range []string{"fencing", "internal/session", "internal/queue", "internal/wire", "zkconn", "zklock", "zktest", "zktest/bubble"} {
-		require.True(t, slices.ContainsFunc(all, func(p goPackage) bool { return p.name() == floor }), "package %s is missing", floor)
+	all := list(t, "-deps", "./...")
+	linked := make(map[string][]goPackage)
+	for _, p := range all {
+		if within(p.ImportPath, module) && p.Name != "main" && len(p.GoFiles) > 0 {
+			linked[p.name()] = closure(t, all, p)
+		}
 	}
-	return slices.DeleteFunc(all, func(p goPackage) bool {
-		return p.Name == "main" || within(p.name(), "examples") || len(p.GoFiles) == 0
-	})
+	for _, name := range []string{"fencing", "internal/session", "internal/queue", "internal/wire", "zkconn", "zklock", "zktest", "zktest/bubble"} {
+		require.Contains(t, linked, name, "package %s is missing", name)
+	}
+	return linked
 }
 
 func TestLinking(t *testing.T) {
-	for _, p := range libraries(t) {
-		t.Run(strings.ReplaceAll(p.name(), "/", "."), func(t *testing.T) {
-			for _, dep := range list(t, "-deps", p.ImportPath) {
-				if dep.Standard || within(dep.ImportPath, module) {
-					continue
-				}
-				require.True(t, withinAny(dep.ImportPath, dependencies), "takes in %s", dep.ImportPath)
+	for name, deps := range libraries(t) {
+		for _, dep := range deps {
+			if dep.Standard || within(dep.ImportPath, module) {
+				continue
 			}
-		})
+			require.True(t, withinAny(dep.ImportPath, dependencies), "%s takes in %s", name, dep.ImportPath)
+		}
 	}
 }
 
 // A resource written by another team enforces tokens without ZooKeeper.
 func TestFencingNeedsTheStandardLibraryAlone(t *testing.T) {
-	for _, dep := range list(t, "-deps", "./fencing/...") {
-		require.True(t, dep.Standard || within(dep.ImportPath, module+"/fencing"), "takes in %s", dep.ImportPath)
+	for name, deps := range libraries(t) {
+		if !within(name, "fencing") {
+			continue
+		}
+		for _, dep := range deps {
+			require.True(t, dep.Standard || within(dep.name(), "fencing"), "%s takes in %s", name, dep.ImportPath)
+		}
 	}
 }
 
 // Package testing puts its flags into every program that links it.
 func TestOnlyTheBubbleImportsTesting(t *testing.T) {
-	for _, p := range libraries(t) {
-		if p.name() == "zktest/bubble" {
+	for name, deps := range libraries(t) {
+		if name == "zktest/bubble" {
 			continue
 		}
-		for _, dep := range list(t, "-deps", p.ImportPath) {
-			require.NotEqual(t, "testing", dep.ImportPath, "%s takes it in", p.ImportPath)
-			require.NotEqual(t, module+"/zktest/bubble", dep.ImportPath, "%s takes it in", p.ImportPath)
+		for _, dep := range deps {
+			require.NotEqual(t, "testing", dep.ImportPath, "%s takes it in", name)
+			require.NotEqual(t, "zktest/bubble", dep.name(), "%s takes it in", name)
 		}
 	}
 }
@@ -154,12 +186,12 @@ func TestImportsRunOneWay(t *testing.T) {
 	}
 
 	// Tests run on zktest; programs never do, so the library must not need it.
-	for _, p := range libraries(t) {
-		if within(p.name(), "zktest") {
+	for name, deps := range libraries(t) {
+		if within(name, "zktest") {
 			continue
 		}
-		for _, dep := range list(t, "-deps", p.ImportPath) {
-			require.False(t, within(dep.ImportPath, module+"/zktest"), "%s takes in %s", p.name(), dep.ImportPath)
+		for _, dep := range deps {
+			require.False(t, within(dep.name(), "zktest"), "%s takes in %s", name, dep.name())
 		}
 	}
 }
