@@ -76,7 +76,10 @@ func virtually(t *testing.T, play func(s *scene), opts ...bubble.Option) {
 			servers: b.Servers(), dialer: func(host string) zk.Dialer { return b.Dialer(host) },
 			expire: b.Server.Expire, operator: b.Server,
 		})
-	}, append([]bubble.Option{bubble.WithTick(200 * time.Millisecond)}, opts...)...)
+	}, append([]bubble.Option{
+		bubble.WithTick(200 * time.Millisecond),
+		bubble.WithServer(zktest.WithSessionTimeouts(400*time.Millisecond, time.Minute)), // as the real one
+	}, opts...)...)
 }
 
 func really(t *testing.T, server string, play func(s *scene)) {
