@@ -48,7 +48,7 @@ func (n *Network) link(from, to string) *link {
 		return l
 	}
 	h := fnv.New64a()
-	h.Write([]byte(from + "\x00" + to)) //nolint:errcheck // a hash never fails
+	_, _ = h.Write([]byte(from + "\x00" + to))
 	l := &link{
 		n: n, from: from, to: to,
 		lane: int64(2*len(n.links)+1) % laneWidth,

@@ -1,0 +1,38 @@
+// Package bubble runs one test in virtual time against a ZooKeeper in memory.
+//
+// It is testing/synctest with what such a test needs every time: a zktest.Server,
+// a zktest.Network in front of it, the order in which things must be taken down,
+// and a watchdog. It promises nothing about interleavings within one instant:
+// in a bubble two things hardly ever happen at once, so a race between them
+// needs a test on the real clock.
+//
+//	func TestLoss(t *testing.T) {
+//		bubble.Run(t, func(b *bubble.B) {
+//			conn, _, err := zk.Connect(b.Servers(), 30*time.Second, zk.WithDialer(b.Dialer("a")))
+//			require.NoError(b.T, err)
+//			b.Cleanup(conn.Close)
+//			b.Net.Partition("a", b.Server.Addr())
+//			time.Sleep(time.Minute) // takes no time
+//		})
+//	}
+//
+// What a bubble uses is made inside it: clients, channels and timers from
+// outside would block for real. A mutex held while its goroutine waits for
+// something stops the clock for everybody else.
+//
+// # The end
+//
+// When the function returns, or fails, partitions are healed and the server's
+// faults taken back; then cleanups run, last one first; then the network and
+// the server close. A goroutine that is left after that fails the test, so
+// every test is a test for leaks. A client must be closed, and have ended, by
+// its cleanup.
+//
+// A stuck test does not stand still, since some ticker always moves the clock.
+// So there is a limit of virtual time: at it the test fails with every
+// goroutine's stack, and the network closes, to set free who waits for it. If
+// that does not end the test the process panics. A limit of real time catches
+// what keeps the virtual clock from moving at all; it can only panic.
+//
+// The package knows no client and imports none.
+package bubble

@@ -1,0 +1,131 @@
+package bubble_test
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"testing"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+	"github.com/stretchr/testify/require"
+
+	"github.com/zkfence/zkfence/zktest"
+	"github.com/zkfence/zkfence/zktest/bubble"
+)
+
+const failingCase = "BUBBLE_TEST_FAILING_CASE"
+
+// failing are tests that must fail; each runs in a process of its own.
+var failing = map[string]func(t *testing.T){
+	"stuck on the network": func(t *testing.T) {
+		bubble.Run(t, func(b *bubble.B) {
+			ticker := time.NewTicker(time.Second) // moves the clock for ever
+			b.Cleanup(ticker.Stop)
+			c, err := b.Dialer("a")("tcp", b.Server.Addr(), 0)
+			require.NoError(b.T, err)
+			_, err = c.Read(make([]byte, 1))
+			b.T.Log("set free by", err)
+		}, bubble.WithVirtualLimit(2*time.Minute))
+	},
+	"stuck for good": func(t *testing.T) {
+		bubble.Run(t, func(b *bubble.B) {
+			ticker := time.NewTicker(time.Second)
+			b.Cleanup(ticker.Stop)
+			<-make(chan int)
+		}, bubble.WithVirtualLimit(2*time.Minute))
+	},
+	"spinning": func(t *testing.T) {
+		bubble.Run(t, func(b *bubble.B) {
+			for b.T.Context().Err() == nil {
+			}
+		}, bubble.WithRealLimit(300*time.Millisecond))
+	},
+	"leaking": func(t *testing.T) {
+		bubble.Run(t, func(b *bubble.B) {
+			go func() { <-make(chan int) }()
+		})
+	},
+	"failing": func(t *testing.T) {
+		bubble.Run(t, func(b *bubble.B) {
+			b.Cleanup(func() { b.T.Log("the cleanup ran") })
+			conn := connect(b, "a", 10*time.Second)
+			_, err := conn.Create("/seen", nil, 0, zk.WorldACL(zk.PermAll))
+			require.NoError(b.T, err)
+			require.Equal(b.T, 1, 2)
+		}, bubble.WithSeed(42))
+	},
+	"panicking": func(t *testing.T) {
+		bubble.Run(t, func(*bubble.B) { panic("of the test's own") }, bubble.WithSeed(42))
+	},
+	"bad option": func(t *testing.T) {
+		bubble.Run(t, func(*bubble.B) {}, bubble.WithServer(zktest.WithTick(-1)))
+	},
+}
+
+func TestFailing(t *testing.T) {
+	f := failing[os.Getenv(failingCase)]
+	if f == nil {
+		t.Skip("run by TestWatchdog, in processes of its own")
+	}
+	f(t)
+}
+
+// outputOf runs a failing test and returns what it printed.
+func outputOf(t *testing.T, name string) string {
+	t.Helper()
+	require.Contains(t, failing, name)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, os.Args[0], "-test.run=^TestFailing$", "-test.v")
+	cmd.Env = append(os.Environ(), failingCase+"="+name)
+	out, err := cmd.CombinedOutput()
+	require.NoError(t, ctx.Err())
+	var exit *exec.ExitError
+	require.ErrorAs(t, err, &exit, "%s", out)
+	return string(out)
+}
+
+func TestWatchdog(t *testing.T) {
+	t.Run("AtTheVirtualLimitWhoWaitsForTheNetworkIsSetFree", func(t *testing.T) {
+		out := outputOf(t, "stuck on the network")
+		require.Contains(t, out, "not done after 2m0s of virtual time")
+		require.Contains(t, out, "watchdog_test.go") // the stack of the stuck goroutine
+		require.Contains(t, out, "set free by")
+		require.Contains(t, out, "seed 1;")
+		require.NotContains(t, out, "panic")
+	})
+
+	t.Run("WhoIsStillStuckEndsTheProcess", func(t *testing.T) {
+		out := outputOf(t, "stuck for good")
+		require.Contains(t, out, "panic: bubble: test TestFailing not done after 2m0s of virtual time")
+		require.Contains(t, out, "watchdog_test.go")
+	})
+
+	t.Run("WhoStopsTheVirtualClockMeetsTheRealLimit", func(t *testing.T) {
+		out := outputOf(t, "spinning")
+		require.Contains(t, out, "panic: bubble: test TestFailing not done after 300ms of real time")
+		require.Contains(t, out, "watchdog_test.go")
+	})
+
+	t.Run("AGoroutineThatIsLeftFails", func(t *testing.T) {
+		require.Contains(t, outputOf(t, "leaking"), "blocked goroutines remain")
+	})
+
+	t.Run("AFailurePrintsSeedAndTraceAndStillCleansUp", func(t *testing.T) {
+		out := outputOf(t, "failing")
+		require.Contains(t, out, "seed 42;")
+		require.Contains(t, out, `create "/seen"`)
+		require.Contains(t, out, "the cleanup ran")
+	})
+
+	t.Run("APanicPrintsTheSeed", func(t *testing.T) {
+		out := outputOf(t, "panicking")
+		require.Contains(t, out, "seed 42;")
+		require.Contains(t, out, "of the test's own")
+	})
+
+	t.Run("ABadOptionIsNamed", func(t *testing.T) {
+		require.Contains(t, outputOf(t, "bad option"), "tick")
+	})
+}
