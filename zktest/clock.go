@@ -121,5 +121,8 @@ func (s *Server) admitted(c *conn) bool {
 		case <-c.done:
 			return false
 		}
+		if !inTurn(c.number, c.done) {
+			return false
+		}
 	}
 }

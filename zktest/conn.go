@@ -191,6 +191,7 @@ func (s *Server) send(c *conn, frame []byte) {
 	s.sent++
 	if !c.out.push(frame) {
 		s.close(c)
+		s.doomed = append(s.doomed, c)
 		return
 	}
 	s.dirty = append(s.dirty, c)

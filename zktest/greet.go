@@ -95,7 +95,8 @@ func (t *tap) noteWelcome(r wire.ConnectResponse) (*call, []*hook) {
 	}
 	c := t.waiting[0]
 	t.waiting = t.waiting[1:]
-	c.Answered, c.Session = true, t.session
+	f.log.regrant(c.Request, t.session)
+	c.Answered = true
 	if r.Session == 0 {
 		c.Err = wire.SessionExpired
 	}

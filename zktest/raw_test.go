@@ -3,6 +3,7 @@ package zktest_test
 import (
 	"bufio"
 	"fmt"
+	"io"
 	"net"
 	"strings"
 	"testing"
@@ -259,3 +260,10 @@ func (f frame) stat(t testing.TB) rawStat {
 }
 
 func (f frame) path() string { return strings.Clone(wire.NewDecoder(f.body).String()) }
+
+func readAll(t testing.TB, r io.Reader) string {
+	t.Helper()
+	b, err := io.ReadAll(r)
+	require.NoError(t, err)
+	return string(b)
+}

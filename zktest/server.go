@@ -51,6 +51,7 @@ type Server struct {
 	thiefID      int64
 
 	dirty  []*conn // have something new in their queues
+	doomed []*conn // are to be shut at once: their writers are stuck
 	retime bool    // keepTime has to look again
 	armed  time.Duration
 
@@ -168,9 +169,12 @@ func (s *Server) accept() {
 
 // unlock releases s.mu and wakes whoever has something to do since.
 func (s *Server) unlock() {
-	dirty, retime := s.dirty, s.retime
-	s.dirty, s.retime = nil, false
+	dirty, doomed, retime := s.dirty, s.doomed, s.retime
+	s.dirty, s.doomed, s.retime = nil, nil, false
 	s.mu.Unlock()
+	for _, c := range doomed {
+		c.shut()
+	}
 	for _, c := range dirty {
 		c.out.signal()
 	}
@@ -180,11 +184,4 @@ func (s *Server) unlock() {
 		default:
 		}
 	}
-}
-
-// steal creates from a session of its own what a client wanted to create.
-func (s *Server) steal(create []byte) error {
-	s.mu.Lock()
-	defer s.unlock()
-	return s.createAsThief(create)
 }

@@ -3,6 +3,7 @@ package zktest
 import (
 	"net"
 	"slices"
+	"time"
 
 	"github.com/zkfence/zkfence/internal/wire"
 )
@@ -86,6 +87,23 @@ func (t *tap) flows(d Direction) bool {
 		case <-t.done:
 			return false
 		}
+		if !inTurn(2*t.number+int(d/ToClient), t.done) {
+			return false
+		}
+	}
+}
+
+// inTurn spreads what an end of a freeze, or of a stall, sets free at one
+// instant: connection after connection, in the order they were accepted. Were
+// it all at once, the order would be chance, and no seed would repeat.
+func inTurn(turn int, done <-chan struct{}) bool {
+	timer := time.NewTimer(time.Duration(turn) * time.Microsecond)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-done:
+		return false
 	}
 }
 

@@ -53,9 +53,10 @@ func (t *Target) DropReply(op Op, times int) { t.add(dropReply, op, times) }
 func (t *Target) DropRequest(op Op, times int) { t.add(dropRequest, op, times) }
 
 // Steal has another session create what one of the next creates of a name that
-// starts with _c_ asks for, same path, data and flags, and cuts the connection
-// as DropReply does. The client finds a node with its GUID that is not its own.
-// The session that owns it does not expire; delete the node to be rid of it.
+// starts with _c_ asks for, same path, data and flags, open to everybody, and
+// cuts the connection as DropReply does. The client finds a node with its GUID
+// that is not its own. The session that owns it does not expire; delete the node
+// to be rid of it.
 func (t *Target) Steal(times int) { t.add(steal, anyCreate, times) }
 
 // NewSession lets clients that reconnect have a fresh session, without telling

@@ -75,9 +75,23 @@ func (l *ledger) add(t *tap, xid int32, op Op, path string) *Request {
 		l.ring[(l.n-1)%traceLen] = r
 	}
 	if op != OpNotify {
-		l.counts[countKey{selector{session: t.session, host: t.host}, op}]++
+		l.counts[keyOf(r)]++
 	}
 	return r
+}
+
+func keyOf(r *Request) countKey {
+	return countKey{selector{session: r.Session, host: r.Host}, r.Op}
+}
+
+// regrant books a handshake under the session that it brought.
+func (l *ledger) regrant(r *Request, session int64) {
+	if l.counts[keyOf(r)] > 0 { // not reset meanwhile
+		l.counts[keyOf(r)]--
+		r.Session = session
+		l.counts[keyOf(r)]++
+	}
+	r.Session = session
 }
 
 func (l *ledger) event(t *tap, body []byte) {
@@ -112,7 +126,7 @@ func (t *Target) Requests() []Request {
 
 // Count returns how many requests of kind op the target has sent, since the
 // start or since ResetCounts, whatever became of them. OpCreateSession counts
-// handshakes: under the session they asked for.
+// handshakes, answered ones under the session they were granted.
 func (t *Target) Count(op Op) int {
 	t.f.mu.Lock()
 	defer t.f.mu.Unlock()

@@ -1,0 +1,46 @@
+package zktest_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/zkfence/zkfence/internal/wire"
+	"github.com/zkfence/zkfence/zktest"
+)
+
+func TestOperator(t *testing.T) {
+	s := zktest.New(t)
+	c := connectRaw(t, s.Addr())
+
+	require.NoError(t, s.Create("/a/b/c", []byte("x")))
+	require.NoError(t, s.Create("/a/b/c", []byte("y")))
+	data, stat, err := s.Get("/a/b/c")
+	require.NoError(t, err)
+	require.Equal(t, "x", string(data))
+	require.Zero(t, stat.Version)
+	require.ErrorContains(t, s.Create("/a//b", nil), `"/a//b"`)
+	require.Equal(t, []string{"a", "zookeeper"}, s.Children("/"))
+	require.Nil(t, s.Children("/none"))
+
+	// Deleting is seen by whoever watches, children first.
+	c.must(wire.OpGetData, watched("/a", true))
+	c.must(wire.OpGetChildren, watched("/a/b", true))
+	require.Equal(t, 2, s.Watches())
+	before := s.Zxid()
+	require.NoError(t, s.Delete("/a"))
+	require.Equal(t, before+3, s.Zxid())
+	_, events, err := c.call(wire.OpPing, nil)
+	require.NoError(t, err)
+	require.Equal(t, []string{
+		"event type=4 state=3 path=/a/b zxid=-1", "event type=2 state=3 path=/a zxid=-1",
+	}, events)
+	require.Zero(t, s.Watches())
+
+	require.ErrorIs(t, s.Delete("/a"), zktest.ErrNoNode)
+	require.Error(t, s.Delete("/zookeeper"))
+	require.Error(t, s.Delete("/"))
+	require.ErrorIs(t, s.SetSequence("/a", 1), zktest.ErrNoNode)
+	_, _, err = s.Get("/a")
+	require.ErrorIs(t, err, zktest.ErrNoNode)
+}
