@@ -2,6 +2,7 @@ package zktest
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"math"
 	"net"
@@ -12,6 +13,11 @@ import (
 
 // agentTimeout bounds each thing that an agent asks of the server.
 const agentTimeout = 3 * time.Second
+
+// expireTries is how often Expire begins. The server closes the client's
+// connection when ours presents the session, and a client that comes back at
+// once takes the session from us in turn, before we have closed it.
+const expireTries = 20
 
 // agent is the proxy's own client of the server, as bare as can be: one
 // connection, one request at a time.
@@ -107,12 +113,19 @@ func (p *Proxy) Expire(session int64) error {
 	if !ok {
 		return fmt.Errorf("expire %#x: not seen through this proxy: %w", uint64(session), ErrNoSession)
 	}
-	a, err := p.agent(session, c)
-	if err == nil {
-		err = a.end()
+	var err error
+	for try := range expireTries {
+		var a *agent
+		if a, err = p.agent(session, c); err == nil {
+			err = a.end()
+		}
+		if err == nil || errors.Is(err, ErrNoSession) && try > 0 {
+			return nil // where it is unknown by now, only the answer to an earlier try was lost
+		}
+		var late net.Error
+		if errors.Is(err, ErrNoSession) || errors.As(err, &late) && late.Timeout() {
+			break
+		}
 	}
-	if err != nil {
-		return fmt.Errorf("expire %#x: %w", uint64(session), err)
-	}
-	return nil
+	return fmt.Errorf("expire %#x: %w", uint64(session), err)
 }

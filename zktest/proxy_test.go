@@ -305,6 +305,25 @@ func TestProxyFaults(t *testing.T) {
 		require.ErrorIs(t, w.proxy.Expire(12345), zktest.ErrNoSession)
 	})
 
+	// The first connection to be closed is the client's, and most clients are back
+	// before the session has been closed on the other: they take it from there.
+	inFrontOfEach(t, "ExpireEndsTheSessionOfAClientThatComesStraightBack", func(t *testing.T, w world) {
+		for range 20 {
+			c := connectRaw(t, w.addr)
+			expired := make(chan error, 1)
+			go func() { expired <- w.proxy.Expire(c.session) }()
+			for known := true; known; {
+				hungUp(t, c)
+				d := dialRaw(t, w.addr)
+				r, err := d.again(c, 0)
+				known = err != nil || r.Session != 0
+				d.session, d.password = c.session, c.password
+				c = d
+			}
+			require.NoError(t, <-expired)
+		}
+	})
+
 	inFrontOfEach(t, "StealCreatesForAnotherSession", func(t *testing.T, w world) {
 		const name = "/_c_5f0c1ab2-9d6c-4a8e-8a55-0d6b2f6c7e11-lock-"
 		c := connectRaw(t, w.addr)
