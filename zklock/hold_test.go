@@ -47,7 +47,7 @@ func TestEveryWayToLoseAHold(t *testing.T) {
 				client := w.dial("a")
 				h := w.lock(w.mutex(client, c.opts...))
 				last := h.Next()
-				time.Sleep(3 * time.Second)
+				w.pass(3 * time.Second)
 				require.NoError(t, h.Context().Err())
 				require.Positive(t, h.Remaining())
 				begun := time.Now()
@@ -73,7 +73,7 @@ func TestEveryWayToLoseAHold(t *testing.T) {
 					require.Contains(t, []zklock.State{zklock.Lost, zklock.Idle}, h.State())
 					require.ErrorIs(t, h.Ready(w.ctx, 0), zklock.ErrLost)
 					require.Equal(t, error(lost), h.Unlock(w.ctx))
-					time.Sleep(2 * T)
+					w.pass(2 * T)
 				}
 				require.Equal(t, zklock.Idle, h.State())
 				require.Zero(t, w.contenders())
@@ -116,7 +116,7 @@ func TestALossComesBeforeASuccessor(t *testing.T) {
 						<-h.Context().Done()
 						lostAt = time.Now()
 					}()
-					time.Sleep(3 * T)
+					w.pass(3 * T)
 					fault(w)
 					<-b.done
 					<-watched
@@ -146,14 +146,14 @@ func TestSuspicion(t *testing.T) {
 			var states []zklock.State
 			h := w.lock(w.mutex(w.dial("a"), zklock.WithTrace(&zklock.Trace{State: func(_ zklock.Attempt, tr zklock.Transition) { states = append(states, tr.To) }})))
 			token := h.Token()
-			time.Sleep(T)
+			w.pass(T)
 			w.Server.From("a").Refuse(true)
 			w.Server.From("a").Cut()
-			time.Sleep(200 * time.Millisecond)
+			w.pass(200 * time.Millisecond)
 			require.Equal(t, zklock.Suspect, h.State())
 			require.Positive(t, h.Remaining())
 			w.Server.From("a").Refuse(false)
-			time.Sleep(2 * time.Second)
+			w.pass(2 * time.Second)
 			require.Equal(t, zklock.Held, h.State())
 			require.Equal(t, token, h.Token())
 			require.NoError(t, h.Context().Err())
@@ -166,9 +166,9 @@ func TestSuspicion(t *testing.T) {
 			h := w.lock(w.mutex(w.dial("a")))
 			for range 50 {
 				w.Server.From("a").Cut()
-				time.Sleep(200 * time.Millisecond)
+				w.pass(200 * time.Millisecond)
 			}
-			time.Sleep(T / 4)
+			w.pass(T / 4)
 			require.Equal(t, zklock.Held, h.State())
 			require.Equal(t, 1, w.contenders())
 			require.NoError(t, h.Unlock(w.ctx))
@@ -179,10 +179,10 @@ func TestSuspicion(t *testing.T) {
 		run(t, func(t *testing.T, w *world) {
 			m := w.mutex(w.dial("a"), zklock.WithEagerLoss())
 			h := w.lock(m)
-			time.Sleep(3 * T)
+			w.pass(3 * T)
 			require.NoError(t, h.Context().Err())
 			w.Server.From("a").Cut()
-			time.Sleep(2 * time.Second)
+			w.pass(2 * time.Second)
 			require.Equal(t, zklock.EagerLoss, h.Unlock(w.ctx).(*zklock.LostError).Reason)
 			require.Zero(t, w.contenders(), "a loss that leaves the session alone leaves a debt")
 			require.NoError(t, w.lock(m).Unlock(w.ctx))
@@ -192,6 +192,7 @@ func TestSuspicion(t *testing.T) {
 	t.Run("EagerLossTakesABlipThatNobodySawWhileItLasted", func(t *testing.T) {
 		run(t, func(t *testing.T, w *world) {
 			h := w.lock(w.mutex(w.dial("a"), zklock.WithEagerLoss()))
+			w.settle()
 			h.MissABlip()
 			require.Equal(t, zklock.Lost, h.State())
 			require.Equal(t, zklock.EagerLoss, h.Unlock(w.ctx).(*zklock.LostError).Reason)
@@ -212,7 +213,7 @@ func TestReady(t *testing.T) {
 	t.Run("WaitsForMoreThanIsLeft", func(t *testing.T) {
 		run(t, func(t *testing.T, w *world) {
 			h := w.lock(w.mutex(w.dial("a")))
-			time.Sleep(T)
+			w.pass(T)
 			need := h.Remaining() + 10*time.Millisecond
 			require.NoError(t, h.Ready(w.ctx, need))
 			require.GreaterOrEqual(t, h.Remaining(), need)
@@ -227,7 +228,7 @@ func TestReady(t *testing.T) {
 			w.settle()
 			errs := make(chan error, 1)
 			go func() { errs <- h.Ready(w.ctx, 0) }()
-			time.Sleep(time.Second)
+			w.pass(time.Second)
 			require.Empty(t, errs)
 			w.Server.From("a").Refuse(false)
 			require.NoError(t, <-errs)
@@ -253,7 +254,7 @@ func TestReady(t *testing.T) {
 		run(t, func(t *testing.T, w *world) {
 			h := w.lock(w.mutex(w.dial("a")))
 			w.Net.Partition("a", w.Server.Addr())
-			time.Sleep(T / 2)
+			w.pass(T / 2)
 			require.ErrorIs(t, h.Ready(w.ctx, 0), zklock.ErrLost)
 		})
 	})
@@ -264,7 +265,7 @@ func TestReady(t *testing.T) {
 			require.ErrorIs(t, h.Ready(w.ctx, T+1), zklock.ErrTooLong)
 			limited := w.lock2(w.dial("b"), "/locks/other", zklock.WithMaxHold(3*time.Second))
 			require.NoError(t, limited.Ready(w.ctx, 2*time.Second))
-			time.Sleep(2 * time.Second)
+			w.pass(2 * time.Second)
 			require.ErrorIs(t, limited.Ready(w.ctx, 2*time.Second), zklock.ErrTooLong)
 			require.LessOrEqual(t, limited.Remaining(), time.Second)
 		})

@@ -109,9 +109,9 @@ func TestLock(t *testing.T) {
 			require.ErrorIs(t, r.err, context.DeadlineExceeded)
 			require.Less(t, r.at.Sub(begun), 301*time.Millisecond)
 			require.Equal(t, 2, w.contenders())
-			time.Sleep(time.Second)
+			w.pass(time.Second)
 			w.Server.From("b").Unfreeze()
-			time.Sleep(time.Second)
+			w.pass(time.Second)
 			require.Equal(t, 1, w.contenders())
 			require.NoError(t, h.Unlock(w.ctx))
 		})
@@ -126,7 +126,7 @@ func TestLock(t *testing.T) {
 			h, err := w.mutex(w.dial("a")).Lock(ctx)
 			require.NoError(t, err)
 			cancel()
-			time.Sleep(3 * T)
+			w.pass(3 * T)
 			require.NoError(t, h.Context().Err())
 			require.Equal(t, zklock.Held, h.State())
 			require.Equal(t, 1, w.contenders())
@@ -239,7 +239,7 @@ func TestTheQueueIsKeptThroughFaults(t *testing.T) {
 			old := w.session(b)
 			before := w.Server.Children(path)
 			require.NoError(t, w.Server.Expire(old))
-			time.Sleep(2 * time.Second)
+			w.pass(2 * time.Second)
 			require.NotEqual(t, old, w.session(b))
 			after := w.Server.Children(path)
 			require.Len(t, after, 2)
@@ -273,10 +273,10 @@ func TestTheQueueIsKeptThroughFaults(t *testing.T) {
 						}
 					}
 					if how == "disconnected" {
-						time.Sleep(time.Second)
+						w.pass(time.Second)
 						w.Net.HealAll()
 					}
-					time.Sleep(2 * time.Second)
+					w.pass(2 * time.Second)
 					require.True(t, r.returned())
 					require.ErrorIs(t, r.err, zklock.ErrEvicted)
 					require.Equal(t, 1, w.contenders())
@@ -293,7 +293,7 @@ func TestTheQueueIsKeptThroughFaults(t *testing.T) {
 			c := w.start(w.ctx, w.mutex(w.dial("c")))
 			cancel()
 			<-b.done
-			time.Sleep(T)
+			w.pass(T)
 			require.False(t, c.returned())
 			require.NoError(t, h.Unlock(w.ctx))
 			<-c.done
@@ -309,15 +309,15 @@ func TestTheQueueIsKeptThroughFaults(t *testing.T) {
 			r := w.start(w.ctx, w.mutex(w.dial("b")))
 			for range 5 {
 				w.Server.From("b").Cut()
-				time.Sleep(200 * time.Millisecond)
+				w.pass(200 * time.Millisecond)
 				require.False(t, r.returned())
 			}
 			w.Server.From("b").Refuse(true)
 			w.Server.From("b").Cut()
-			time.Sleep(time.Second)
+			w.pass(time.Second)
 			require.NoError(t, h.Unlock(w.ctx))
 			w.Server.From("b").Refuse(false)
-			time.Sleep(2 * time.Second)
+			w.pass(2 * time.Second)
 			require.True(t, r.returned())
 			require.NoError(t, r.err)
 		})
@@ -334,7 +334,7 @@ func TestTheQueueIsKeptThroughFaults(t *testing.T) {
 			}
 			w.Server.ResetCounts()
 			w.Server.From("b").Cut()
-			time.Sleep(2 * time.Second)
+			w.pass(2 * time.Second)
 			require.LessOrEqual(t, w.Server.From("b").Count(zktest.OpGetChildren2), 2, w.Server.Trace(60))
 			require.Zero(t, w.Server.From("b").Count(zktest.OpMulti))
 			require.LessOrEqual(t, w.Server.From("b").Count(zktest.OpGetData), 21, "one read per node watched: 20 own, one holder's")
@@ -401,7 +401,7 @@ func TestLimitsAndStrangers(t *testing.T) {
 		run(t, func(t *testing.T, w *world) {
 			require.NoError(t, w.Server.Create(path+"/by-hand-lock-0000000000", nil))
 			r := w.start(w.ctx, w.mutex(w.dial("a")))
-			time.Sleep(T)
+			w.pass(T)
 			require.False(t, r.returned())
 			require.NoError(t, w.Server.Delete(path+"/by-hand-lock-0000000000"))
 			<-r.done

@@ -88,8 +88,12 @@ func (w *world) start(ctx context.Context, m *zklock.Mutex) *result {
 }
 
 // settle lets everything happen that is under way: latencies are far below it.
-func (w *world) settle() {
-	time.Sleep(100 * time.Millisecond)
+func (w *world) settle() { w.pass(100 * time.Millisecond) }
+
+// pass lets time pass and what it brings come to rest, so that a test may look
+// at what hooks have written.
+func (w *world) pass(d time.Duration) {
+	time.Sleep(d)
 	synctest.Wait()
 }
 
