@@ -104,9 +104,6 @@ func (s *Session) connected(c *conn, resp wire.ConnectResponse) error {
 	s.conns++
 	n, next := s.conns, s.next
 	s.next = make(chan struct{})
-	if s.watching() {
-		c.again.expect(timeout / 8)
-	}
 	s.mu.Unlock()
 
 	if n == 1 {

@@ -52,7 +52,6 @@ type conn struct {
 	hello  bool        // the connect request has gone out; writer only
 	bye    bool        // the frame being written says goodbye; writer only
 	in     wire.Stream // reader only
-	again  rewatch
 
 	// Under s.mu:
 	began   instant // when the connect request was begun
@@ -134,7 +133,6 @@ func (c *conn) sending(head []byte) {
 		c.bye = true
 		return
 	}
-	c.again.sending(h.Op)
 	r := sent{start: now, op: h.Op}
 	if h.Op.Commits() {
 		r.slept = s.asleep()
@@ -192,7 +190,6 @@ func (c *conn) Read(b []byte) (int, error) {
 		n, err := c.sock.Read(b)
 		if n > 0 {
 			c.in.Pass(b[:n])
-			c.again.wait(c.quit, c.s.fused)
 		}
 		if err == nil || !c.s.blown.Load() {
 			if err != nil {
