@@ -5,7 +5,6 @@ import (
 	"errors"
 	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/go-zookeeper/zk"
@@ -13,6 +12,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/zkfence/zkfence/zktest"
+	"github.com/zkfence/zkfence/zktest/bubble"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -25,31 +25,13 @@ const (
 // bench is one server on a network of virtual time, and who connects to it.
 type bench struct {
 	*testing.T
-	net     *zktest.Network
-	server  *zktest.Server
-	clients []*Client
+	net    *zktest.Network
+	server *zktest.Server
 }
 
 func virtually(t *testing.T, fn func(b *bench)) {
-	synctest.Test(t, func(t *testing.T) {
-		n := zktest.NewNetwork(1)
-		l, err := n.Listen("10.0.0.1:2181")
-		require.NoError(t, err)
-		server, err := zktest.Start(zktest.WithListener(l), zktest.WithTick(testTick))
-		require.NoError(t, err)
-		b := &bench{T: t, net: n, server: server}
-		defer func() {
-			server.Heal()
-			server.Stall(false)
-			n.HealAll()
-			for _, c := range b.clients {
-				_ = c.Close(context.WithoutCancel(t.Context())) // again, where the test has got that far
-			}
-			server.Close()
-			n.Close()
-		}()
-		fn(b)
-	})
+	t.Helper()
+	bubble.Run(t, func(b *bubble.B) { fn(&bench{T: b.T, net: b.Net, server: b.Server}) }, bubble.WithTick(testTick))
 }
 
 func (b *bench) dial(host string, change ...func(*Config)) *Client {
@@ -59,7 +41,7 @@ func (b *bench) dial(host string, change ...func(*Config)) *Client {
 	}
 	c, err := Dial(b.Context(), cfg)
 	require.NoError(b, err)
-	b.clients = append(b.clients, c)
+	b.Cleanup(func() { _ = c.Close(context.WithoutCancel(b.Context())) }) // again, where the test has got that far
 	return c
 }
 
@@ -87,6 +69,15 @@ func (b *bench) lostWithin(s *Session, d time.Duration, why Reason) time.Duratio
 	require.ErrorAs(b, context.Cause(s.Context()), &lost)
 	require.Equal(b, why, lost.Reason)
 	return time.Since(begin)
+}
+
+func (b *bench) fired(w *Watch) {
+	b.Helper()
+	select {
+	case <-w.Fired():
+	case <-time.After(time.Minute):
+		b.Fatal("the watch has not fired")
+	}
 }
 
 func TestASessionIsGrantedNotAskedFor(t *testing.T) {
@@ -274,6 +265,78 @@ func TestAHungProofMovesTheClientInTime(t *testing.T) {
 		require.Equal(b, uint64(2), conns)
 		require.NoError(b, s.Err())
 		require.False(b, s.Suspect())
+		b.close(c)
+	})
+}
+
+// Connected is not well: until a proof sent on the new connection is answered,
+// nobody knows what the ensemble thinks of us.
+func TestAReconnectedSessionIsSuspectUntilItHasProof(t *testing.T) {
+	virtually(t, func(b *bench) {
+		c := b.dial("a")
+		s := b.session(c)
+		defer s.Keep()()
+		time.Sleep(testTimeout)
+		suspect := make(chan bool, 1)
+		b.server.Cut()
+		b.server.AtReply(zktest.OpMulti, func(zktest.Request) { suspect <- s.Suspect() })
+		require.True(b, <-suspect)
+		n, _ := s.Connection()
+		require.Equal(b, uint64(2), n)
+		time.Sleep(10 * time.Millisecond)
+		require.False(b, s.Suspect())
+		b.close(c)
+	})
+}
+
+// A connection that stands and says nothing: Suspect comes with the age of the
+// newest proof, before the connection is given up.
+func TestASessionWithoutAFreshProofIsSuspect(t *testing.T) {
+	virtually(t, func(b *bench) {
+		c := b.dial("a")
+		s := b.session(c)
+		defer s.Keep()()
+		time.Sleep(testTimeout)
+		sent := make(chan time.Time, 1)
+		b.server.At(zktest.OpMulti, func(zktest.Request) { sent <- time.Now() })
+		at := <-sent
+		time.Sleep(10 * time.Millisecond)
+		b.server.Freeze(zktest.ToClient)
+		time.Sleep(time.Until(at.Add(testTimeout/4 - 20*time.Millisecond)))
+		require.False(b, s.Suspect())
+		turns, _ := s.Suspicion()
+		require.Zero(b, turns%2)
+		time.Sleep(30 * time.Millisecond)
+		require.True(b, s.Suspect())
+		n, _ := s.Connection()
+		require.Equal(b, uint64(1), n)
+		now, _ := s.Suspicion()
+		require.Equal(b, turns+1, now, "noticed without being asked")
+		b.close(c)
+	})
+}
+
+// A paused server's kernel still accepts. Its clients rotate onto it, and must
+// not wait there until their sessions are gone.
+func TestAServerThatAcceptsAndNeverAnswersCostsASixthOfTheTimeout(t *testing.T) {
+	virtually(t, func(b *bench) {
+		hung, err := b.net.Listen("10.0.0.2:2181")
+		require.NoError(b, err)
+		defer hung.Close()
+		c := b.dial("a", func(c *Config) { c.Servers = append(c.Servers, "10.0.0.2:2181") })
+		s := b.session(c)
+		defer s.Keep()()
+		for range 4 {
+			n, next := s.Connection()
+			b.server.Cut()
+			select {
+			case <-next:
+			case <-time.After(testTimeout/6 + testTimeout/20):
+				b.Fatalf("connection %d has no successor", n)
+			}
+			time.Sleep(testTimeout)
+		}
+		require.NoError(b, s.Err())
 		b.close(c)
 	})
 }
@@ -506,17 +569,39 @@ func TestWatchesAreSharedAndEndWithTheirNode(t *testing.T) {
 		require.Equal(b, 1, b.server.Count(zktest.OpGetData)-before)
 		require.Equal(b, 1, b.server.Watches())
 
+		_, reconnected := s.Connection()
 		b.server.Cut()
+		<-reconnected
 		again, err := s.Watch(b.Context(), "/n")
-		for err != nil {
-			again, err = s.Watch(b.Context(), "/n")
-		}
+		require.NoError(b, err)
 		require.NoError(b, b.server.Delete("/n"))
-		<-first.Fired()
-		<-again.Fired()
+		b.fired(first)
+		b.fired(again)
 		require.True(b, first.Deleted())
 		require.True(b, again.Deleted())
 		require.Empty(b, s.watches)
+		b.close(c)
+	})
+}
+
+// The answer to a delete is lost: the debt is tried again on the very next
+// connection, not after a pause.
+func TestAFailedDebtIsTriedAgainOnReconnect(t *testing.T) {
+	virtually(t, func(b *bench) {
+		c := b.dial("a")
+		s := b.session(c)
+		require.NoError(b, b.server.Create("/n", nil))
+		for range 4 { // the pause would grow
+			b.server.DropRequest(zktest.OpDelete, 1)
+			d := s.Owe(func(ctx context.Context) bool {
+				_, err := Call(ctx, s, func(z *zk.Conn) (int, error) { return 0, z.Delete("/n", -1) })
+				return OutcomeOf(err) != OutcomeUnknown
+			})
+			begin := time.Now()
+			<-d.Done()
+			require.Less(b, time.Since(begin), testTimeout/32)
+		}
+		require.False(b, b.server.Exists("/n"))
 		b.close(c)
 	})
 }
