@@ -100,6 +100,9 @@ func (s selector) matches(host string, session int64) bool {
 
 // modesOf calls see with each mode that holds for t. f.mu is held.
 func (f *Faults) modesOf(t *tap, see func(*mode)) {
+	if len(f.modes) == 0 {
+		return
+	}
 	keys := [...]selector{{}, {host: t.host}, {session: t.session}}
 	for i, k := range keys {
 		if m := f.modes[k]; m != nil && (i == 0 || k != selector{}) {

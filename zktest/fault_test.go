@@ -172,6 +172,24 @@ func TestFaults(t *testing.T) {
 		require.True(w, w.srv.Exists("/a"), "what was sent before the close arrives")
 	})
 
+	fault("FreezeHoldsTheEndOfAnIdleConnection", func(w *scene, a, _ *rawClient) {
+		w.srv.For(a.session).Freeze(zktest.ToServer)
+		require.NoError(w, a.nc.Close())
+		time.Sleep(time.Second)
+		connected := func() (n int) {
+			for _, s := range w.srv.Sessions() {
+				if s.Connected {
+					n++
+				}
+			}
+			return n
+		}
+		require.Equal(w, 2, connected())
+		w.srv.For(a.session).Unfreeze()
+		time.Sleep(time.Second)
+		require.Equal(w, 1, connected())
+	})
+
 	fault("HalfHandshakeMovesTheSessionAndDoesNotSay", func(w *scene, a, _ *rawClient) {
 		w.srv.HalfHandshake(true)
 		n := w.dial("A")
@@ -180,6 +198,7 @@ func TestFaults(t *testing.T) {
 		half, err := n.r.Peek(4 + 36/2 - 2)
 		require.NoError(w, err)
 		require.Equal(w, []byte{0, 0, 0, 36}, half[:4])
+		n.send(wire.OpPing, nil) // is not answered either
 		require.NoError(w, n.nc.SetReadDeadline(time.Now().Add(20*time.Second)))
 		_, err = wire.ReadFrame(n.r, 100)
 		require.ErrorContains(w, err, "timeout")

@@ -53,6 +53,8 @@ func TestObservation(t *testing.T) {
 			require.False(t, got[2].Answered)
 			require.Contains(t, w.srv.Trace(10), `notify "/none" [NodeCreated]`)
 			require.NotContains(t, w.srv.Trace(1), "/none")
+			require.Empty(t, w.srv.From("B").Trace(10))
+			require.Empty(t, w.srv.From("B").Requests())
 		})
 	})
 

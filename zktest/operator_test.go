@@ -37,6 +37,11 @@ func TestOperator(t *testing.T) {
 	}, events)
 	require.Zero(t, s.Watches())
 
+	// No acl keeps an operator out.
+	c.must(wire.OpCreate, create("/closed", "", 0, rawACL{0, "world", "anyone"}))
+	require.NoError(t, s.Create("/closed/x", nil))
+	require.NoError(t, s.Delete("/closed"))
+
 	require.ErrorIs(t, s.Delete("/a"), zktest.ErrNoNode)
 	require.Error(t, s.Delete("/zookeeper"))
 	require.Error(t, s.Delete("/"))

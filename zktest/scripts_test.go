@@ -204,6 +204,7 @@ var scripts = []script{
 		d.do(b, wire.OpSetACL, setACL(d.root+"/ip2", 0, open...))
 		d.do(b, wire.OpGetACL, onPath(d.root+"/ip2"))
 		d.do(b, wire.OpSetAuth, auth("digest", "bob"))
+		d.do(b, wire.OpSetData, setData(d.root+"/mine", "", 5))
 		d.do(b, wire.OpCreate, create(d.root+"/bobs", "", 0, rawACL{31, "auth", "ignored"}))
 		d.do(b, wire.OpGetACL, onPath(d.root+"/bobs"))
 		d.do(b, wire.OpDelete, versioned(d.root+"/bobs", 0))

@@ -132,10 +132,7 @@ func (s *Server) Close() {
 	s.mu.Lock()
 	first := !s.closed
 	s.closed = true
-	conns := make([]*conn, 0, len(s.conns))
-	for c := range s.conns {
-		conns = append(conns, c)
-	}
+	conns := s.sortedConns()
 	s.unlock()
 	if first {
 		close(s.done)

@@ -140,10 +140,29 @@ func TestSessions(t *testing.T) {
 		}, tick)
 	})
 
+	t.Run("ServeNothingAfterTheirEnd", func(t *testing.T) {
+		inScene(t, func(w *scene) {
+			a := w.raw("A", long)
+			// In one write, so that the server has both before it can hang up.
+			both := wire.AppendFrame(nil, wire.RequestHeader{Xid: 1, Op: wire.OpCloseSession}.Append(nil))
+			e := wire.Encoder{Buf: wire.RequestHeader{Xid: 2, Op: wire.OpCreate}.Append(nil)}
+			create("/a", "", 0, open...)(&e)
+			_, err := a.nc.Write(wire.AppendFrame(both, e.Buf))
+			require.NoError(t, err)
+			f, err := a.next()
+			require.NoError(t, err)
+			require.EqualValues(t, 1, f.Xid)
+			a.gone()
+			require.False(t, w.srv.Exists("/a"))
+			require.Empty(t, w.srv.Sessions())
+		})
+	})
+
 	t.Run("DifferBetweenServers", func(t *testing.T) {
 		// A client that comes to the wrong server must not be let in.
 		a, b := zktest.New(t), zktest.New(t)
 		c := connectRaw(t, a.Addr())
+		connectRaw(t, b.Addr())
 		other := dialRaw(t, b.Addr())
 		resp, err := other.again(c, 0)
 		require.NoError(t, err)
@@ -180,8 +199,9 @@ func TestContainers(t *testing.T) {
 		time.Sleep(30 * time.Second)
 		a.must(wire.OpGetData, watched("/c", true))
 		require.Zero(t, w.srv.ReapContainers(), "it has a child")
-		a.must(wire.OpDelete, versioned("/c/child", -1))
+		// After the clock has last looked because of a session.
 		time.Sleep(29 * time.Second)
+		a.must(wire.OpDelete, versioned("/c/child", -1))
 		require.True(t, w.srv.Exists("/c"))
 		before := w.srv.Zxid()
 		time.Sleep(2 * time.Second)

@@ -203,8 +203,7 @@ func TestSlowReader(t *testing.T) {
 			}
 			answers++
 		}
-		require.Less(t, answers, 100)
-		require.Greater(t, answers, 0)
+		require.Less(t, answers, 10, "what is queued for it is dropped, not kept")
 		b.must(zktest.OpPing, nil)
 	})
 }
