@@ -312,6 +312,7 @@ func TestASessionWithoutAFreshProofIsSuspect(t *testing.T) {
 		require.Equal(b, uint64(1), n)
 		now, _ := s.Suspicion()
 		require.Equal(b, turns+1, now, "noticed without being asked")
+		b.server.Unfreeze()
 		b.close(c)
 	})
 }
