@@ -40,6 +40,14 @@ func (p *Place) enrol(ctx context.Context) error {
 			}
 			p.proven = true
 		case session.OutcomeRefused:
+			if errors.Is(err, zk.ErrNodeExists) {
+				// Past the end of the sequence two creates of one GUID get one name.
+				p.unsettled, p.doubted = true, true
+				if err := r.pause(ctx); err != nil {
+					return err
+				}
+				continue
+			}
 			if !errors.Is(err, zk.ErrNoNode) {
 				return fmt.Errorf("create: %w", err)
 			}

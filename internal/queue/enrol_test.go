@@ -141,6 +141,18 @@ func TestACreateWhoseFateIsUnknown(t *testing.T) {
 		})
 	})
 
+	t.Run("IsAdoptedPastTheEndOfTheSequenceWhereASecondCreateGetsItsName", func(t *testing.T) {
+		run(t, func(t *testing.T, w *world) {
+			require.NoError(t, w.Server.Create(dir, nil))
+			require.NoError(t, w.Server.SetSequence(dir, 2147483647))
+			p := w.line.Join(w.s)
+			first := w.plant(p.guid) // as if it had come too late for the search
+			require.NoError(t, p.Await(w.ctx, Events{}))
+			require.Equal(t, first, p.Path())
+			w.alone(p)
+		})
+	})
+
 	t.Run("AnEarlierTwinIsADebtAndNobodyToWaitFor", func(t *testing.T) {
 		run(t, func(t *testing.T, w *world) {
 			require.NoError(t, w.Server.Create(dir, nil))

@@ -23,7 +23,7 @@ func (p *Place) fly(ctx context.Context, conn uint64, g glance) (children []stri
 	var proveErr, armErr, listErr error
 	var wg sync.WaitGroup
 	if g.prove {
-		wg.Go(func() { proveErr = p.s.Prove(ctx, p.path) })
+		wg.Go(func() { proveErr = p.prove(ctx) })
 	}
 	if p.own == nil || p.ownConn != conn {
 		wg.Go(func() { armErr = p.arm(ctx, conn) })
@@ -38,7 +38,7 @@ func (p *Place) fly(ctx context.Context, conn uint64, g glance) (children []stri
 	wg.Wait()
 
 	switch {
-	case errors.Is(proveErr, zk.ErrNoNode):
+	case errors.Is(proveErr, ErrGone):
 		return nil, ErrGone
 	case errors.Is(armErr, errNotOurs):
 		return nil, errNotOurs
@@ -58,14 +58,23 @@ var errUnseen = errors.New("queue: the server that answered lags behind")
 
 // missing is asked when a read does not show our node.
 func (p *Place) missing(ctx context.Context) error {
-	switch err := p.s.Prove(ctx, p.path); {
-	case err == nil:
-		return errUnseen
-	case errors.Is(err, zk.ErrNoNode):
-		return ErrGone
-	default:
+	if err := p.prove(ctx); err != nil {
 		return err
 	}
+	return errUnseen
+}
+
+// prove returns nil if a majority says that our node is there, ErrGone if it
+// says the opposite. A server that refuses to let us check the node has found it.
+func (p *Place) prove(ctx context.Context) error {
+	err := p.s.Prove(ctx, p.path)
+	switch {
+	case errors.Is(err, zk.ErrNoNode):
+		return ErrGone
+	case errors.Is(err, zk.ErrNoAuth):
+		return nil
+	}
+	return err
 }
 
 // arm watches our own node and takes token and owner from the same answer.

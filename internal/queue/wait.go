@@ -98,10 +98,7 @@ func (p *Place) step(ctx context.Context, g glance, on Events) (first bool, next
 	case g.shared:
 		// After a reconnect nobody proves before he knows that he is first: a
 		// thousand waiters would have the quorum commit a thousand proofs.
-		err := p.s.Prove(ctx, p.path)
-		if errors.Is(err, zk.ErrNoNode) {
-			err = ErrGone
-		}
+		err := p.prove(ctx)
 		return err == nil, next, err
 	}
 	return true, next, nil
