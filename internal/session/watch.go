@@ -29,7 +29,9 @@ type Watch struct {
 // Stat is the node's as of arming; Czxid and EphemeralOwner never change.
 func (w *Watch) Stat() zk.Stat { return w.stat }
 
-// Fired is closed when the node is deleted or its data changed.
+// Fired is closed when the node is deleted or its data changed, if that is told
+// on the connection on which the watch was armed. Whoever waits for it looks
+// again on each new connection.
 func (w *Watch) Fired() <-chan struct{} { return w.entry.fired }
 
 // Deleted says, after Fired, that the node is gone; else its data changed, and
@@ -38,8 +40,7 @@ func (w *Watch) Deleted() bool { return w.entry.deleted }
 
 // Watch arms, or joins, this session's watch on node. zk.ErrNoNode says that it
 // is not there, and then nothing is left behind. An entry that was armed on an
-// earlier connection is armed again: a watch that the zk.Conn re-registers after
-// a reconnect is taken for a hope, not for a promise.
+// earlier connection is armed again: the zk.Conn has been made to forget it.
 func (s *Session) Watch(ctx context.Context, node string) (*Watch, error) {
 	for {
 		if err := s.ready(ctx); err != nil {
@@ -153,7 +154,7 @@ func (s *Session) forget(node string, e *watchEntry) bool {
 // event is the zk.Conn's event callback. It runs on the connection's goroutine
 // and must not block.
 func (s *Session) event(ev zk.Event) {
-	if ev.Type != zk.EventNodeDeleted && ev.Type != zk.EventNodeDataChanged {
+	if ev.State == unwatched || ev.Type != zk.EventNodeDeleted && ev.Type != zk.EventNodeDataChanged {
 		return
 	}
 	s.mu.Lock()

@@ -26,6 +26,7 @@ const closeXid = math.MaxInt32
 //   - never reports a failed write: it closes the socket and lets the reader end
 //     the connection in the ordinary way. A zk.Conn whose write of credentials
 //     fails after a reconnect never works again, not even its Close,
+//   - makes the zk.Conn forget our watches when the connection ends (unwatch),
 //   - is the second half of the fuse: once the session has ended it swallows
 //     what the zk.Conn writes. To the zk.Conn it then looks like a connection on
 //     which no answer comes, until the zk.Conn says goodbye; so the zk.Conn
@@ -44,7 +45,8 @@ type conn struct {
 
 	quitOnce, goneOnce sync.Once
 
-	reply []byte // handshake bytes owed to the zk.Conn; reader only
+	owed   []byte // bytes that the zk.Conn gets before any from sock; reader only
+	failed error  // what sock ended with; reader only
 
 	passed atomic.Bool // the handshake is through
 	out    wire.Stream // writer only
@@ -171,33 +173,37 @@ func (c *conn) answered(head []byte) {
 
 // Read hands the zk.Conn its handshake and then the server's bytes.
 func (c *conn) Read(b []byte) (int, error) {
-	if len(c.reply) == 0 && !c.passed.Load() {
+	if len(c.owed) == 0 && !c.passed.Load() {
 		reply, err := c.handshake()
 		if err != nil {
 			c.end()
 			c.s.down(c)
 			return 0, err
 		}
-		c.reply = reply
+		c.owed = reply
 		c.passed.Store(true)
 	}
-	if len(c.reply) > 0 {
-		n := copy(b, c.reply)
-		c.reply = c.reply[n:]
-		return n, nil
-	}
-	if !c.s.blown.Load() {
+	if len(c.owed) == 0 && c.failed == nil && !c.s.blown.Load() {
 		n, err := c.sock.Read(b)
 		if n > 0 {
 			c.in.Pass(b[:n])
 		}
-		if err == nil || !c.s.blown.Load() {
-			if err != nil {
-				c.end()
-				c.s.down(c)
-			}
-			return n, err
+		if err != nil && !c.s.blown.Load() {
+			c.end()
+			c.s.down(c)
+			c.failed, c.owed = err, c.unwatch()
 		}
+		if n > 0 || err == nil {
+			return n, nil
+		}
+	}
+	if len(c.owed) > 0 {
+		n := copy(b, c.owed)
+		c.owed = c.owed[n:]
+		return n, nil
+	}
+	if !c.s.blown.Load() {
+		return 0, c.failed
 	}
 	c.drain()
 	<-c.quit

@@ -46,3 +46,6 @@ func (s *Stream) Pass(p []byte) {
 		}
 	}
 }
+
+// Between reports that what has passed ends with the end of a frame.
+func (s *Stream) Between() bool { return s.have == 0 && s.skip == 0 }

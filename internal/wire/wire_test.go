@@ -94,10 +94,17 @@ func FuzzStream(f *testing.F) {
 		}
 		var got []string
 		s := Stream{Want: n, Head: func(h []byte) { got = append(got, string(h)) }}
-		for rest := whole; len(rest) > 0; {
-			k := min(int(piece)+1, len(rest))
-			s.Pass(rest[:k])
-			rest = rest[k:]
+		ends := map[int]bool{0: true, 4 + len(a): true, 8 + len(a) + len(b): true, len(whole): true}
+		for passed := 0; ; {
+			if s.Between() != ends[passed] {
+				t.Fatalf("between frames after %d of %d bytes: %v", passed, len(whole), s.Between())
+			}
+			if passed == len(whole) {
+				break
+			}
+			k := min(int(piece)+1, len(whole)-passed)
+			s.Pass(whole[passed : passed+k])
+			passed += k
 		}
 		if len(want) != len(got) {
 			t.Fatalf("got %d heads, want %d", len(got), len(want))

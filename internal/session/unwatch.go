@@ -1,0 +1,48 @@
+package session
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/zkfence/zkfence/internal/wire"
+)
+
+// unwatched is the state in events of our own making; no server sends it.
+const unwatched = zk.StateUnknown
+
+// unwatch returns an event for every watch of ours, for the zk.Conn to read after
+// the last byte of a connection that has ended. It then has none of them to ask
+// for again when it reconnects, and we arm each anew.
+//
+// It would ask for what has changed since the newest zxid that it knows, and read
+// that number while its receive loop, already running, raises it: a data race,
+// and a change in between is told to nobody. To hold answers back until it has
+// asked does not help: a request for watches that was queued on a connection
+// before, and never sent, goes out first and looks just like it. It would also
+// keep one more channel for each watch and reconnect.
+//
+// After a frame that came in part there is nothing to say: it would be taken for
+// the rest of it. Watches that an op of a user has set are not known here.
+func (c *conn) unwatch() []byte {
+	if !c.in.Between() {
+		return nil
+	}
+	var events []byte
+	for _, node := range c.s.watched() {
+		e := wire.Encoder{Buf: wire.ReplyHeader{Xid: wire.XidEvent, Zxid: -1}.Append(nil)}
+		e.Int32(int32(zk.EventNodeDataChanged))
+		e.Int32(int32(unwatched))
+		e.String(node)
+		events = wire.AppendFrame(events, e.Buf)
+	}
+	return events
+}
+
+// watched returns the nodes that the zk.Conn may have a watch of ours on.
+func (s *Session) watched() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Sorted(maps.Keys(s.watches))
+}
