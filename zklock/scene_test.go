@@ -194,6 +194,13 @@ func (s *scene) session(c *zkconn.Client) int64 {
 // of is the connections of one client's present session.
 func (s *scene) of(c *zkconn.Client) *zktest.Target { return s.For(s.session(c)) }
 
+// below is the same scene on a path of its own within this one's.
+func (s *scene) below(name string) *scene {
+	sub := *s
+	sub.path = s.path + "/" + name
+	return &sub
+}
+
 func (s *scene) nodes() []string { return s.operator.Children(s.path) }
 
 // hand is an operator at a real server, on a connection of its own.

@@ -1,0 +1,212 @@
+package zklock_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/zkfence/zkfence/fencing"
+	"github.com/zkfence/zkfence/zklock"
+	"github.com/zkfence/zkfence/zktest"
+)
+
+// takeover is a holder and a waiter behind it, and what became of both.
+type takeover struct {
+	s        *scene
+	of       *zktest.Target // the holder's connections
+	hold     *zklock.Hold
+	resource *guarded
+
+	ended  chan struct{} // the holder's context has ended
+	lostAt time.Time
+	stood  bool // its node was there at that moment
+
+	won   chan struct{} // the waiter's Lock has returned
+	next  *zklock.Hold
+	err   error
+	wonAt time.Time
+	over  bool // the holder's context had ended by then
+}
+
+// standoff has a hold the lock and b wait for it.
+func (s *scene) standoff(a, b string) *takeover {
+	s.T.Helper()
+	client := s.dial(a)
+	o := &takeover{s: s, resource: newGuarded(), ended: make(chan struct{}), won: make(chan struct{})}
+	o.hold = s.lock(s.mutex(client), s.timeout)
+	session, err := client.Session(s.ctx)
+	require.NoError(s.T, err)
+	require.Equal(s.T, s.timeout, session.Timeout(), "the servers grant less than this case needs")
+	o.of = s.For(session.ID())
+	require.Len(s.T, s.nodes(), 1)
+	node := s.path + "/" + s.nodes()[0]
+	context.AfterFunc(o.hold.Context(), func() {
+		defer close(o.ended)
+		o.lostAt, o.stood = time.Now(), s.operator.Exists(node)
+	})
+	m := s.mutex(s.dial(b))
+	go func() {
+		defer close(o.won)
+		o.next, o.err = m.Lock(s.ctx)
+		o.wonAt, o.over = time.Now(), o.hold.Context().Err() != nil
+	}()
+	s.eventually(s.timeout, func() bool { return len(s.nodes()) == 2 }, "the waiter's node")
+	return o
+}
+
+// play writes as the holder until its context ends, then as the waiter once that
+// holds. It returns what went wrong.
+func (o *takeover) play(within time.Duration) error {
+	ctx := o.s.ctx
+	limit := time.After(within)
+	for ended := o.ended; ended != nil; {
+		if o.hold.Context().Err() == nil {
+			if err := o.resource.write(ctx, o.hold.Next()); err != nil {
+				return fmt.Errorf("the holder's write: %w", err)
+			}
+		}
+		select {
+		case <-ended:
+			ended = nil
+		case <-time.After(o.s.timeout / 40):
+		case <-limit:
+			return errors.New("the holder was never told")
+		}
+	}
+	select {
+	case <-o.won:
+	case <-limit:
+		return errors.New("the waiter never held")
+	}
+	switch {
+	case o.err != nil:
+		return o.err
+	case !o.over || !o.lostAt.Before(o.wonAt):
+		return fmt.Errorf("the waiter held at %v, the holder was told at %v", o.wonAt, o.lostAt)
+	case o.next.Token().Compare(o.hold.Token()) <= 0:
+		return fmt.Errorf("token %v after %v", o.next.Token(), o.hold.Token())
+	}
+	return errors.Join(o.resource.write(ctx, o.next.Next()), o.resource.broken())
+}
+
+// late is the old holder waking up: it must not act, and if it does it is refused.
+func (o *takeover) late() error {
+	h := o.hold
+	if state := h.State(); state != zklock.Lost && state != zklock.Idle || h.Remaining() > 0 {
+		return fmt.Errorf("the old holder reads %v, %v left", state, h.Remaining())
+	}
+	if err := h.Ready(o.s.ctx, 0); !errors.Is(err, zklock.ErrLost) {
+		return fmt.Errorf("the old holder was ready: %w", err)
+	}
+	var stale *fencing.StaleError
+	if err := o.resource.write(o.s.ctx, h.Next()); !errors.As(err, &stale) || !errors.Is(err, fencing.ErrStale) {
+		return fmt.Errorf("the late write: %w", err)
+	}
+	if stale.Presented.Token != h.Token() || stale.Highest.Token != o.next.Token() {
+		return fmt.Errorf("the refusal names %v and %v", stale.Presented, stale.Highest)
+	}
+	return o.resource.broken()
+}
+
+// silences are the ways in which a server or a network stops answering without
+// ever saying "expired". In most of them the client's TCP connection stands, or
+// is made again and again, and a client that takes this for health holds on.
+var silences = map[string]func(of *zktest.Target){
+	"Blackhole":                func(of *zktest.Target) { of.Blackhole(true) },
+	"ReconnectsIntoABlackhole": func(of *zktest.Target) { of.Blackhole(true); of.Cut() },
+	"Refuse":                   func(of *zktest.Target) { of.Refuse(true); of.Cut() },
+	"Freeze":                   func(of *zktest.Target) { of.Freeze(zktest.BothWays) },
+	"ReconnectsIntoAFreeze":    func(of *zktest.Target) { of.Freeze(zktest.BothWays); of.Cut() },
+	"NothingIsHeard":           func(of *zktest.Target) { of.Freeze(zktest.ToClient) },
+	"NothingArrives":           func(of *zktest.Target) { of.Freeze(zktest.ToServer) },
+	"HalfAHandshake":           func(of *zktest.Target) { of.HalfHandshake(true); of.Cut() },
+}
+
+// A holder is cut off and nobody tells it anything. Its context ends by its own
+// clock, while its node still stands, so before anybody else can have acquired.
+func TestAHolderThatHearsNothingIsToldByItsOwnClock(t *testing.T) {
+	for claim, silence := range silences {
+		t.Run(claim, func(t *testing.T) {
+			virtually(t, func(s *scene) {
+				o := s.standoff("a", "b")
+				s.pass(s.timeout + 77*time.Millisecond)
+				require.Equal(s.T, zklock.Held, o.hold.State())
+				begun := time.Now()
+				silence(o.of)
+				require.NoError(s.T, o.play(4*s.timeout))
+				require.Less(s.T, o.lostAt.Sub(begun), s.timeout)
+				require.True(s.T, o.stood, "the node was given away before its holder was told")
+				require.Equal(s.T, zklock.TrustRanOut, s.lost(o.hold, s.timeout).Reason)
+				o.of.Heal()
+				require.NoError(s.T, o.late())
+			})
+		})
+	}
+}
+
+// A client library says "connected" as soon as TCP is, and "has a session" after a
+// handshake that a cut-off server can answer by itself. Only an answer that a
+// majority stands behind makes a hold Held.
+func TestAConnectionIsNotTakenForHealth(t *testing.T) {
+	for claim, silence := range silences {
+		t.Run(claim, func(t *testing.T) {
+			virtually(t, func(s *scene) {
+				o := s.standoff("a", "b")
+				s.pass(s.timeout)
+				silence(o.of)
+				s.pass(s.timeout/4 + 10*time.Millisecond) // the newest proof is older than that now
+				for left := o.hold.Remaining(); o.hold.Context().Err() == nil; {
+					require.NotEqual(s.T, zklock.Held, o.hold.State())
+					require.LessOrEqual(s.T, o.hold.Remaining(), left, "silence adds no trust")
+					left = o.hold.Remaining()
+					s.pass(s.timeout / 100)
+				}
+				require.ErrorIs(s.T, o.hold.Ready(s.ctx, 0), zklock.ErrLost)
+				<-o.won
+				require.NoError(s.T, o.err)
+			})
+		})
+	}
+}
+
+// runs is how often a holder is frozen, each time at another moment between its
+// proofs, its pings and the server's ticks.
+const runs = 50
+
+// A holder that learns of its loss a moment after the next one has begun has that
+// moment to do harm. Libraries that wait for the server to say so were late in
+// every run. Here the loss comes first in every run, and when the ice breaks the
+// old holder is refused.
+func TestTheLossComesFirstWhateverThePhase(t *testing.T) {
+	directions := [...]zktest.Direction{zktest.BothWays, zktest.ToClient, zktest.ToServer}
+	everywhere(t, func(all *scene) {
+		n := runs
+		if all.real {
+			n = (runs + realCopies - 1) / realCopies
+		}
+		failures := make([]error, n)
+		var wg sync.WaitGroup
+		for i := range n {
+			s := all.below(fmt.Sprint(i))
+			s.timeout = 6 * time.Second
+			o := s.standoff(fmt.Sprintf("a%d", i), fmt.Sprintf("b%d", i))
+			wg.Go(func() {
+				s.pass(s.timeout/4 + s.timeout*time.Duration(i)/time.Duration(n))
+				o.of.Freeze(directions[i%len(directions)])
+				if failures[i] = o.play(4 * s.timeout); failures[i] == nil {
+					o.of.Unfreeze()
+					failures[i] = o.late()
+				}
+			})
+		}
+		wg.Wait()
+		for i, err := range failures {
+			require.NoError(all.T, err, "run %d of %d", i, n)
+		}
+	})
+}
