@@ -79,7 +79,13 @@ func WithIdentity(identity string) Option {
 //
 // Defaults to no prefix.
 func WithRoot(path string) Option {
-	return func(c *session.Config) error { c.Root = path; return session.CheckPath("root", path) }
+	return func(c *session.Config) error {
+		c.Root = path
+		if err := session.CheckPath("root", path); err != nil {
+			return fmt.Errorf("zkconn: %w", err)
+		}
+		return nil
+	}
 }
 
 // WithACL sets the ACL of every node that the recipes create. It should let the

@@ -98,8 +98,9 @@ func (h *Hold) State() State {
 
 // Ready returns nil once the hold is Held with at least need of trusted time,
 // and waits while it is Suspect or has less. Otherwise the error is the
-// *LostError, ErrReleased, ctx's cause, or ErrTooLong if the hold can never have
-// that much. A nil is true of the moment it was made in; between it and the next
+// *LostError, ErrReleased, ctx's cause, or ErrTooLong if waiting cannot bring that
+// much: proofs give at most the session timeout less the margin, half a server
+// tick and a fiftieth, and WithMaxHold less and less. A nil is true of the moment it was made in; between it and the next
 // write the process can be stopped.
 func (h *Hold) Ready(ctx context.Context, need time.Duration) error {
 	for {
@@ -107,10 +108,10 @@ func (h *Hold) Ready(ctx context.Context, need time.Duration) error {
 		switch state := h.State(); {
 		case h.ctx.Err() != nil:
 			return context.Cause(h.ctx)
-		case need > h.longest():
-			return fmt.Errorf("%w: %v, of at most %v", ErrTooLong, need, h.longest())
 		case state == Held && h.Remaining() >= need:
 			return nil
+		case need > h.longest():
+			return fmt.Errorf("%w: %v, of at most %v", ErrTooLong, need, h.longest())
 		}
 		// A proof that adds trusted time without a change of state tells nobody.
 		timer := time.NewTimer(h.session.Timeout() / 32)
@@ -126,9 +127,9 @@ func (h *Hold) Ready(ctx context.Context, need time.Duration) error {
 	}
 }
 
-// longest bounds what Remaining can ever return from now on.
+// longest bounds what waiting can make of Remaining.
 func (h *Hold) longest() time.Duration {
-	most := h.session.Timeout()
+	most := h.session.Lasting()
 	if h.timer != nil {
 		most = min(most, time.Until(h.deadline))
 	}
@@ -171,11 +172,12 @@ func (h *Hold) Internal() queue.Held { return queue.Held{Session: h.session, Nod
 // owned looks at the clock, makes a loss of what it shows, and reports whether
 // the hold still stands.
 func (h *Hold) owned() bool {
+	why := h.session.Ended()
 	switch {
 	case h.timer != nil && time.Until(h.deadline) <= 0:
 		h.lose(MaxHold)
-	case h.session.Remaining() < 0: // while clocks disagree it is 0
-		h.lose(TrustRanOut)
+	case why != 0:
+		h.lose(reasonOf(why))
 	case h.a.cfg.eager && h.doubted():
 		h.lose(EagerLoss)
 	}

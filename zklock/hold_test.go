@@ -263,6 +263,7 @@ func TestReady(t *testing.T) {
 		run(t, func(t *testing.T, w *world) {
 			h := w.lock(w.mutex(w.dial("a")))
 			require.ErrorIs(t, h.Ready(w.ctx, T+1), zklock.ErrTooLong)
+			require.ErrorIs(t, h.Ready(w.ctx, T-T/20), zklock.ErrTooLong, "what the margin takes never comes back")
 			limited := w.lock2(w.dial("b"), "/locks/other", zklock.WithMaxHold(3*time.Second))
 			require.NoError(t, limited.Ready(w.ctx, 2*time.Second))
 			w.pass(2 * time.Second)

@@ -11,11 +11,5 @@ func fullPath(root, path string) (string, error) {
 	if err := session.CheckPath("path", path); err != nil {
 		return "", fmt.Errorf("zklock: %w", err)
 	}
-	for _, r := range path {
-		// A Java server sees such a character as two surrogates, which it refuses.
-		if r > 0xffff {
-			return "", fmt.Errorf("zklock: path = %q: holds the character %U, which servers refuse", path, r)
-		}
-	}
 	return root + path, nil
 }

@@ -100,7 +100,7 @@ func (c *Config) settle() error {
 	}
 	if c.Root != "" {
 		if err := CheckPath("root", c.Root); err != nil {
-			return err
+			return fmt.Errorf("zkconn: %w", err)
 		}
 	}
 	if c.Identity == "" {
@@ -160,7 +160,7 @@ func hostPort(s string) (string, error) {
 // CheckPath says whether path names a znode below the root, in an error that
 // names the field. It is stricter than the server only in refusing "/".
 func CheckPath(field, path string) error {
-	bad := func(why string) error { return fmt.Errorf("zkconn: %s = %q: %s", field, path, why) }
+	bad := func(why string) error { return fmt.Errorf("%s = %q: %s", field, path, why) }
 	switch {
 	case path == "":
 		return bad("is empty")
@@ -185,8 +185,9 @@ func CheckPath(field, path string) error {
 		if r == 0 {
 			return bad("holds a NUL")
 		}
-		// The ranges that PathUtils.validatePath of Apache ZooKeeper refuses.
-		if r <= 0x1f || r >= 0x7f && r <= 0x9f || r >= 0xd800 && r <= 0xf8ff || r >= 0xfff0 && r <= 0xffff {
+		// The ranges that PathUtils.validatePath of Apache ZooKeeper refuses; above
+		// U+FFFF it sees two surrogates, which are among them.
+		if r <= 0x1f || r >= 0x7f && r <= 0x9f || r >= 0xd800 && r <= 0xf8ff || r >= 0xfff0 {
 			return bad(fmt.Sprintf("holds the character %U, which servers refuse", r))
 		}
 	}

@@ -217,6 +217,27 @@ func (s *Session) overdue(now instant) bool {
 	return s.kept > 0 && s.armed && ok && now >= until
 }
 
+// Ended returns why the session has ended, by the clock at the call and whether
+// or not its monitor has run since; 0 while it stands. It does not revert.
+func (s *Session) Ended() Reason {
+	now := s.now()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.reason == 0 && s.overdue(now) {
+		return TrustRanOut
+	}
+	return s.reason
+}
+
+// Lasting is the most trusted time that proofs can give a session that stays
+// connected. Right after a handshake there can be more, once.
+func (s *Session) Lasting() time.Duration {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	t := s.timeout
+	return t - s.trust.marginOf(t) - s.trust.ripe(t)
+}
+
 // end ends the session. When it returns the fuse is blown, every claim has been
 // told and the context has ended; the closeSession frame, which lets a
 // successor in, is written after that by the monitor.
