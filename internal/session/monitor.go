@@ -125,11 +125,6 @@ func (s *Session) keeper(a *action, now instant) (next instant) {
 // windDown says goodbye to the server and to the zk.Conn, in that order of
 // urgency, and returns when the zk.Conn's goroutines have ended.
 func (s *Session) windDown() {
-	closed := make(chan struct{})
-	go func() {
-		defer close(closed)
-		s.zk.Close()
-	}()
 	s.mu.Lock()
 	c, why, limit := s.wire, s.reason, s.timeout/6
 	s.mu.Unlock()
@@ -145,7 +140,10 @@ func (s *Session) windDown() {
 			s.told = c.farewell(limit)
 		}
 	}
-	<-closed
+	// Close between two connections, and the zk.Conn's loop ends before it has
+	// taken the closing request, for which Close then waits a whole second.
+	<-s.parked
+	s.zk.Close()
 	for range s.events { // closed by the zk.Conn when it has ended
 	}
 	s.sweepEnded()

@@ -32,6 +32,11 @@ type Session struct {
 	blown atomic.Bool
 	fused chan struct{} // closed when blown is set
 
+	// parked is closed when, after that, the zk.Conn has come to rest on a
+	// connection that will say nothing more (see windDown).
+	parked   chan struct{}
+	parkOnce sync.Once
+
 	mu       sync.Mutex // pure state below; never held across a channel operation, I/O or a callback
 	id       int64
 	password []byte
@@ -70,7 +75,7 @@ func newSession(c *Client) *Session {
 		poke: make(chan struct{}, 1), first: make(chan struct{}), fused: make(chan struct{}),
 		next: make(chan struct{}), suspicion: make(chan struct{}),
 		watches: make(map[string]*watchEntry), lists: make(map[listKey]*Pending[[]string]),
-		gone: make(chan struct{}),
+		gone: make(chan struct{}), parked: make(chan struct{}),
 	}
 	s.debts.wake = make(chan struct{}, 1)
 	s.servers = newServers(s, c.cfg.Servers)
@@ -94,6 +99,8 @@ func (s *Session) wakeMonitorBy(at instant) {
 		s.wakeMonitor()
 	}
 }
+
+func (s *Session) park() { s.parkOnce.Do(func() { close(s.parked) }) }
 
 func (s *Session) wakeMonitor() {
 	select {

@@ -3,6 +3,7 @@ package session
 import (
 	"context"
 	"errors"
+	"runtime"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -373,6 +374,25 @@ func TestCloseIsPromptAndSaysWhetherTheServerKnows(t *testing.T) {
 				require.ErrorIs(b, cause, ErrClosed)
 			})
 		})
+	}
+}
+
+// A zk.Conn that is closed between two connections ends without taking its own
+// closing request, and Close waits a second for it: enough for the goodbye of a
+// process that is told to stop to be cut short. Virtual time has no "between", so
+// this runs in real time; of 400 rounds without the cure, several took a second.
+func TestCloseNeverFallsBetweenTwoConnections(t *testing.T) {
+	server := zktest.New(t)
+	for i := range 400 {
+		c, err := Dial(t.Context(), Config{Servers: []string{server.Addr()}, Timeout: testTimeout, Tick: testTick})
+		require.NoError(t, err)
+		server.Cut()
+		for range i * 50 { // a little later each time
+			runtime.Gosched()
+		}
+		begin := time.Now()
+		require.NoError(t, c.Close(t.Context()))
+		require.Less(t, time.Since(begin), 900*time.Millisecond, "round %d", i)
 	}
 }
 

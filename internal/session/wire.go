@@ -206,6 +206,7 @@ func (c *conn) Read(b []byte) (int, error) {
 		return 0, c.failed
 	}
 	c.drain()
+	c.s.park()
 	<-c.quit
 	return 0, io.EOF
 }
