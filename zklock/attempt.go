@@ -117,7 +117,7 @@ func (a *attempt) abandon(place *queue.Place, cause error) {
 		a.vanish(true)
 		return
 	}
-	a.leave(place.Leave())
+	a.leave(place.LeaveHere())
 }
 
 func (a *attempt) fail(err error) {
@@ -152,10 +152,12 @@ func (a *attempt) keep(place *queue.Place) {
 			h.lose(NodeDeleted)
 		}
 	}()
+	// Last, so that the delete need not wait for it: they share nothing that the
+	// other writes.
+	defer func() { <-guarded }()
 	h.watchSuspicion()
 	h.claim.Release()
 	h.unlimit()
-	<-guarded
 
 	if lost := a.wasLost(); lost != nil {
 		a.log.Info("lost", zap.Stringer("token", h.token), zap.Stringer("reason", lost.Reason))
@@ -165,7 +167,7 @@ func (a *attempt) keep(place *queue.Place) {
 		}
 		a.move(sweep)
 	}
-	a.leave(place.Leave())
+	a.leave(place.LeaveHere())
 }
 
 func (a *attempt) wasLost() *LostError {

@@ -3,9 +3,10 @@ package queue
 import (
 	"context"
 	"errors"
-	"sync"
 
 	"github.com/go-zookeeper/zk"
+
+	"github.com/zkfence/zkfence/internal/session"
 )
 
 // glance says what one look asks for. Without either, an answer that proves our
@@ -19,22 +20,27 @@ type glance struct {
 // watch if this connection has none yet, and the proof if it is asked for. The
 // order in which they are answered does not matter (invariant 4).
 func (p *Place) fly(ctx context.Context, conn uint64, g glance) (children []string, err error) {
-	var proveErr, armErr, listErr error
-	var wg sync.WaitGroup
+	var proof *session.Pending[struct{}]
 	if g.prove {
-		wg.Go(func() { proveErr = p.prove(ctx) })
-	}
-	if p.own == nil || p.ownConn != conn {
-		wg.Go(func() { armErr = p.arm(ctx, conn) })
+		proof = p.s.StartProof(p.path)
 	}
 	// A list shared on the connection that our node was made on may be older
 	// than the node.
+	var list *session.Pending[[]string]
 	if g.shared && conn > p.since {
-		children, listErr = p.s.ChildrenOn(ctx, p.line.Dir, conn)
+		list = p.s.StartChildrenOn(p.line.Dir, conn)
 	} else {
-		children, listErr = p.s.Children(ctx, p.line.Dir)
+		list = p.s.StartChildren(p.line.Dir)
 	}
-	wg.Wait()
+	var proveErr, armErr, listErr error
+	if p.own == nil || p.ownConn != conn {
+		armErr = p.arm(ctx, conn)
+	}
+	children, listErr = session.Await(ctx, p.s, list)
+	if proof != nil {
+		_, proveErr = session.Await(ctx, p.s, proof)
+		proveErr = verdict(proveErr)
+	}
 
 	switch {
 	case errors.Is(proveErr, ErrGone):
@@ -66,7 +72,10 @@ func (p *Place) missing(ctx context.Context) error {
 // prove returns nil if a majority says that our node is there, ErrGone if it
 // says the opposite. A server that refuses to let us check the node has found it.
 func (p *Place) prove(ctx context.Context) error {
-	err := p.s.Prove(ctx, p.path)
+	return verdict(p.s.Prove(ctx, p.path))
+}
+
+func verdict(err error) error {
 	switch {
 	case errors.Is(err, zk.ErrNoNode):
 		return ErrGone

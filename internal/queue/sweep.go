@@ -28,7 +28,13 @@ func (d *Departure) Proven() bool { return d.proven.Load() }
 // deleted, on no caller's time. It returns at once, unless a create's call is
 // still under way: until that has returned, or the session has ended, nobody can
 // say what is to be deleted.
-func (p *Place) Leave() *Departure {
+func (p *Place) Leave() *Departure { return p.leave(p.s.Owe) }
+
+// LeaveHere is Leave for a library goroutine that would only wait for it: the
+// first try is made on it.
+func (p *Place) LeaveHere() *Departure { return p.leave(p.s.Settle) }
+
+func (p *Place) leave(owe func(func(context.Context) bool) *session.Debt) *Departure {
 	if p.create != nil {
 		select {
 		case <-p.create.Done():
@@ -44,8 +50,8 @@ func (p *Place) Leave() *Departure {
 		d.done = closed()
 		return d
 	}
-	d.done = p.s.Owe(func(ctx context.Context) bool {
-		if p.path != "" && !p.remove(ctx, p.path) || p.doubted && !p.sweep(ctx) {
+	d.done = owe(func(ctx context.Context) bool {
+		if p.path != "" && !p.remove(p.path) || p.doubted && !p.sweep(ctx) {
 			return false
 		}
 		d.proven.Store(true)
@@ -56,13 +62,13 @@ func (p *Place) Leave() *Departure {
 
 // owe has one node of ours deleted that is not our place.
 func (p *Place) owe(path string) {
-	p.s.Owe(func(ctx context.Context) bool { return p.remove(ctx, path) })
+	p.s.Owe(func(context.Context) bool { return p.remove(path) })
 }
 
 // remove reports that the node of exactly this name is gone. It is called on
 // other goroutines than the place's own, and reads only what is never written.
-func (p *Place) remove(ctx context.Context, path string) bool {
-	_, err := session.Call(ctx, p.s, func(c *zk.Conn) (struct{}, error) {
+func (p *Place) remove(path string) bool {
+	_, err := session.Here(p.s, func(c *zk.Conn) (struct{}, error) {
 		return struct{}{}, c.Delete(path, -1)
 	})
 	// A retry of a delete whose answer was lost finds nothing, and that is it.
@@ -86,7 +92,7 @@ func (p *Place) sweep(ctx context.Context) bool {
 		return false
 	}
 	for _, t := range found {
-		if !p.remove(ctx, p.line.pathOf(t.child)) {
+		if !p.remove(p.line.pathOf(t.child)) {
 			return false
 		}
 	}

@@ -53,7 +53,7 @@ func Call[T any](ctx context.Context, s *Session, op func(*zk.Conn) (T, error)) 
 	if err := s.ready(ctx); err != nil {
 		return zero, err
 	}
-	return wait(ctx, s, Start(s, op))
+	return Await(ctx, s, Start(s, op))
 }
 
 // CallForeign is Call for an op of the user's, which Client.Close does not wait
@@ -65,7 +65,7 @@ func CallForeign[T any](ctx context.Context, s *Session, op func(*zk.Conn) (T, e
 	}
 	p := &Pending[T]{done: make(chan struct{})}
 	go p.run(s, op) // ends with op, whose requests all return when the session ends
-	return wait(ctx, s, p)
+	return Await(ctx, s, p)
 }
 
 func (s *Session) ready(ctx context.Context) error {
@@ -75,7 +75,8 @@ func (s *Session) ready(ctx context.Context) error {
 	return s.Err()
 }
 
-func wait[T any](ctx context.Context, s *Session, p *Pending[T]) (T, error) {
+// Await waits for p, for ctx and for the end of the session, like Call.
+func Await[T any](ctx context.Context, s *Session, p *Pending[T]) (T, error) {
 	var zero T
 	select {
 	case <-p.done:
@@ -93,11 +94,28 @@ func wait[T any](ctx context.Context, s *Session, p *Pending[T]) (T, error) {
 		}
 	}
 	v, err := p.Result()
+	return v, s.explain(err)
+}
+
+// Here runs op on s on this goroutine: for the library's own goroutines, when
+// nobody's context is to be heeded. It returns when the request is answered or
+// the session has ended.
+func Here[T any](s *Session, op func(*zk.Conn) (T, error)) (T, error) {
+	if err := s.Err(); err != nil {
+		var zero T
+		return zero, err
+	}
+	v, err := op(s.zk)
+	return v, s.explain(err)
+}
+
+// explain puts the end of the session in place of the zk.Conn's way to say that
+// it was closed, which is no news to a caller.
+func (s *Session) explain(err error) error {
 	if err != nil && OutcomeOf(err) == OutcomeUnknown {
-		// The zk.Conn's way to say that it was closed is not news to a caller.
 		if lost := s.Err(); lost != nil {
-			return v, lost
+			return lost
 		}
 	}
-	return v, err
+	return err
 }

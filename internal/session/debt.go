@@ -47,6 +47,17 @@ func (s *Session) Owe(pay func(ctx context.Context) (paid bool)) *Debt {
 	return d
 }
 
+// Settle is Owe for a library goroutine that has nothing else to do: pay is
+// called once on it, and only what that leaves becomes a debt.
+func (s *Session) Settle(pay func(ctx context.Context) (paid bool)) *Debt {
+	if pay(s.ctx) {
+		d := &Debt{done: make(chan struct{})}
+		close(d.done)
+		return d
+	}
+	return s.Owe(pay)
+}
+
 // payMore starts payers while there is work and room for them.
 func (s *Session) payMore() {
 	for {

@@ -13,19 +13,22 @@ type listKey struct {
 
 // Children lists path in a request begun after this call.
 func (s *Session) Children(ctx context.Context, path string) ([]string, error) {
-	return Call(ctx, s, func(c *zk.Conn) ([]string, error) {
+	return Await(ctx, s, s.StartChildren(path))
+}
+
+// StartChildren is Children for whoever has more to ask in the same flight.
+func (s *Session) StartChildren(path string) *Pending[[]string] {
+	return Start(s, func(c *zk.Conn) ([]string, error) {
 		names, _, err := c.Children(path)
 		return names, err
 	})
 }
 
-// ChildrenOn lists path for one of many who look again after reconnect number
-// conn: whoever asks while the list is under way shares it. It was begun after
-// that reconnect, which is all that they need. The result is shared: read only.
-func (s *Session) ChildrenOn(ctx context.Context, path string, conn uint64) ([]string, error) {
-	if err := s.ready(ctx); err != nil {
-		return nil, err
-	}
+// StartChildrenOn lists path for one of many who look again after reconnect
+// number conn: whoever asks while the list is under way shares it. It was begun
+// after that reconnect, which is all that they need. The result is shared: read
+// only.
+func (s *Session) StartChildrenOn(path string, conn uint64) *Pending[[]string] {
 	s.mu.Lock()
 	key := listKey{path, max(conn, s.conns)}
 	p := s.lists[key]
@@ -49,5 +52,5 @@ func (s *Session) ChildrenOn(ctx context.Context, path string, conn uint64) ([]s
 		p.err = ErrClosed
 		close(p.done)
 	}
-	return wait(ctx, s, p)
+	return p
 }

@@ -14,11 +14,16 @@ const maxNamed = 16
 // Prove asks a majority whether node exists: nil, or zk.ErrNoNode. Either answer
 // is a quorum proof of the session; so is a refusal to read it (zk.ErrNoAuth).
 func (s *Session) Prove(ctx context.Context, node string) error {
-	_, err := Call(ctx, s, func(c *zk.Conn) (struct{}, error) {
+	_, err := Await(ctx, s, s.StartProof(node))
+	return err
+}
+
+// StartProof is Prove for whoever has more to ask in the same flight.
+func (s *Session) StartProof(node string) *Pending[struct{}] {
+	return Start(s, func(c *zk.Conn) (struct{}, error) {
 		_, err := c.Multi(&zk.CheckVersionRequest{Path: node, Version: -1})
 		return struct{}{}, err
 	})
-	return err
 }
 
 // keeperProof is run by the monitor, one at a time.
