@@ -43,7 +43,7 @@ type attempt struct {
 	proven bool // after gone: the release was answered
 }
 
-func newAttempt(m *Mutex, ctx context.Context, op string, try bool) *attempt {
+func newAttempt(ctx context.Context, m *Mutex, op string, try bool) *attempt {
 	a := &attempt{
 		client: m.client, line: m.line, cfg: &m.cfg, log: m.log, op: op, ctx: ctx, try: try,
 		decided: make(chan struct{}), ended: make(chan struct{}), gone: make(chan struct{}),

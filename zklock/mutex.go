@@ -79,7 +79,7 @@ func (m *Mutex) acquire(ctx context.Context, op string, try bool) (*Hold, error)
 	if ctx.Err() != nil {
 		return nil, fmt.Errorf("zklock: %s %s: %w", op, m.line.Dir, context.Cause(ctx))
 	}
-	a := newAttempt(m, ctx, op, try)
+	a := newAttempt(ctx, m, op, try)
 	if !m.client.Go(a.run) {
 		return nil, fmt.Errorf("zklock: %s %s: %w", op, m.line.Dir, session.ErrClosed)
 	}

@@ -5,9 +5,6 @@ import (
 	"strings"
 )
 
-// maxCounter is where a parent's count of creates stays since ZooKeeper 3.6.
-const maxCounter = 1<<31 - 1
-
 type nodeKind uint8
 
 const (

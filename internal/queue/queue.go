@@ -12,8 +12,8 @@ import (
 )
 
 var (
-	// ErrGone: a majority says that our own node does not exist, and the session
-	// stands. Somebody else deleted it.
+	// ErrGone says that a majority has said that our own node does not exist,
+	// and that the session stands: somebody else deleted it.
 	ErrGone = errors.New("queue: own node was deleted")
 
 	// errNotOurs: the node under our name is another session's.

@@ -138,7 +138,7 @@ func (s *Session) sweeper() {
 			s.debts.failed = nil
 			s.debts.retries++
 		}
-		pause := time.Duration(idle)
+		pause := idle
 		if len(s.debts.failed) > 0 {
 			pause = min(s.timeout/16<<min(s.debts.retries, 6), 4*s.timeout)
 		} else if len(s.debts.queue) == 0 && s.debts.paying == 0 {
