@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/zkfence/zkfence/fencing"
+	"github.com/zkfence/zkfence/zkconn"
 	"github.com/zkfence/zkfence/zklock"
 	"github.com/zkfence/zkfence/zktest"
 )
@@ -18,38 +19,43 @@ import (
 // takeover is a holder and a waiter behind it, and what became of both.
 type takeover struct {
 	s        *scene
-	of       *zktest.Target // the holder's connections
+	holder   *zkconn.Client
+	session  int64          // the holder's
+	of       *zktest.Target // its connections
 	hold     *zklock.Hold
+	node     string // the hold's, as a full path
 	resource *guarded
 
 	ended  chan struct{} // the holder's context has ended
 	lostAt time.Time
 	stood  bool // its node was there at that moment
 
-	won   chan struct{} // the waiter's Lock has returned
-	next  *zklock.Hold
-	err   error
-	wonAt time.Time
-	over  bool // the holder's context had ended by then
+	waiter *zkconn.Client
+	won    chan struct{} // its Lock has returned
+	next   *zklock.Hold
+	err    error
+	wonAt  time.Time
+	over   bool // the holder's context had ended by then
 }
 
 // standoff has a hold the lock and b wait for it.
-func (s *scene) standoff(a, b string) *takeover {
+func (s *scene) standoff(a, b string, opts ...zkconn.Option) *takeover {
 	s.T.Helper()
-	client := s.dial(a)
-	o := &takeover{s: s, resource: newGuarded(), ended: make(chan struct{}), won: make(chan struct{})}
+	client := s.dial(a, opts...)
+	o := &takeover{s: s, holder: client, resource: newGuarded(), ended: make(chan struct{}), won: make(chan struct{})}
 	o.hold = s.lock(s.mutex(client), s.timeout)
 	session, err := client.Session(s.ctx)
 	require.NoError(s.T, err)
 	require.Equal(s.T, s.timeout, session.Timeout(), "the servers grant less than this case needs")
-	o.of = s.For(session.ID())
+	o.session, o.of = session.ID(), s.For(session.ID())
 	require.Len(s.T, s.nodes(), 1)
-	node := s.path + "/" + s.nodes()[0]
+	o.node = s.path + "/" + s.nodes()[0]
 	context.AfterFunc(o.hold.Context(), func() {
 		defer close(o.ended)
-		o.lostAt, o.stood = time.Now(), s.operator.Exists(node)
+		o.lostAt, o.stood = time.Now(), s.operator.Exists(o.node)
 	})
-	m := s.mutex(s.dial(b))
+	o.waiter = s.dial(b, opts...)
+	m := s.mutex(o.waiter)
 	go func() {
 		defer close(o.won)
 		o.next, o.err = m.Lock(s.ctx)
@@ -124,6 +130,7 @@ var silences = map[string]func(of *zktest.Target){
 	"ReconnectsIntoAFreeze":    func(of *zktest.Target) { of.Freeze(zktest.BothWays); of.Cut() },
 	"NothingIsHeard":           func(of *zktest.Target) { of.Freeze(zktest.ToClient) },
 	"NothingArrives":           func(of *zktest.Target) { of.Freeze(zktest.ToServer) },
+	"AServerThatIsBehind":      func(of *zktest.Target) { of.ZxidAhead(true); of.Cut() },
 	"HalfAHandshake":           func(of *zktest.Target) { of.HalfHandshake(true); of.Cut() },
 }
 
