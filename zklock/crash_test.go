@@ -1,0 +1,117 @@
+//go:build unix
+
+package zklock_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/zkfence/zkfence/fencing"
+	"github.com/zkfence/zkfence/zkconn"
+	"github.com/zkfence/zkfence/zklock"
+)
+
+const (
+	holderServers = "ZKLOCK_TEST_SERVERS"
+	holderPath    = "ZKLOCK_TEST_PATH"
+	holderTimeout = "ZKLOCK_TEST_TIMEOUT"
+)
+
+// holderProgram holds a lock until it is interrupted, as a service does: on a
+// signal it closes its Client and leaves everything else to that.
+func holderProgram(t *testing.T) {
+	ctx, stop := signal.NotifyContext(orphaned(t.Context()), syscall.SIGINT)
+	defer stop()
+	timeout, err := time.ParseDuration(os.Getenv(holderTimeout))
+	require.NoError(t, err)
+	c, err := zkconn.Dial(ctx, strings.Split(os.Getenv(holderServers), ","),
+		zkconn.WithSessionTimeout(timeout), zkconn.WithServerTick(200*time.Millisecond), zkconn.WithIdentity("holder"))
+	require.NoError(t, err)
+	m, err := zklock.New(c, os.Getenv(holderPath))
+	require.NoError(t, err)
+	h, err := m.Lock(ctx)
+	require.NoError(t, err)
+	held := h.Internal()
+	say("%v %s %x", h.Token(), held.Node, held.Session.ID())
+	<-ctx.Done()
+	require.NoError(t, c.Close(context.WithoutCancel(ctx)))
+}
+
+// holding is what a holderProgram says once it holds.
+type holding struct {
+	token   fencing.Token
+	node    string
+	session int64
+	at      time.Time
+}
+
+func launch(s *scene) *process {
+	s.T.Helper()
+	return startProgram(s.T, "holder", holderServers+"="+strings.Join(s.servers, ","), holderPath+"="+s.path, holderTimeout+"="+s.timeout.String())
+}
+
+func (p *process) holds(s *scene, within time.Duration) holding {
+	s.T.Helper()
+	line := p.line(within)
+	h := holding{at: time.Now()}
+	var token string
+	_, err := fmt.Sscanf(line, "%s %s %x", &token, &h.node, &h.session)
+	require.NoError(s.T, err, "%q", line)
+	require.NoError(s.T, h.token.UnmarshalText([]byte(token)))
+	return h
+}
+
+// A supervisor restarts a crashed holder within the second, with the same name,
+// on the same machine. Its former self still owns the lock: whatever that had in
+// flight may land, so the new one must not take the old node for its own, and
+// has to wait until the ensemble has given up on the old session.
+func TestAHolderThatCrashedIsWaitedOutByItsSuccessor(t *testing.T) {
+	overTCP(t, func(s *scene) {
+		s.timeout = 3 * time.Second
+		file := newGuarded()
+		p := launch(s)
+		old := p.holds(s, 10*time.Second)
+		p.kill()
+		crashed := time.Now()
+		require.True(s.T, s.operator.Exists(old.node), "nobody has said goodbye")
+
+		restarted := launch(s)
+		s.eventually(2*time.Second, func() bool { return len(s.nodes()) == 2 }, "the restarted one queues up")
+		fresh := restarted.holds(s, 2*s.timeout)
+		require.False(s.T, s.operator.Exists(old.node))
+		require.NotEqual(s.T, old.node, fresh.node)
+		require.NotEqual(s.T, old.session, fresh.session)
+		require.NoError(s.T, file.write(s.ctx, fencing.Stamp{Token: fresh.token, Seq: 1}))
+		require.ErrorIs(s.T, file.write(s.ctx, fencing.Stamp{Token: old.token, Seq: 1}), fencing.ErrStale, "what the crashed one had sent")
+		// Its keeper had been heard within the last eighth of the timeout.
+		require.Greater(s.T, fresh.at.Sub(crashed), s.timeout*3/4)
+		require.Less(s.T, fresh.at.Sub(crashed), s.timeout+2*time.Second)
+	})
+}
+
+// Somebody presses Ctrl-C. Without a word to the ensemble the next one in line
+// would wait for a session timeout, at every deployment.
+func TestAHolderThatIsStoppedHandsOverInUnderASecond(t *testing.T) {
+	overTCP(t, func(s *scene) {
+		s.timeout = 10 * time.Second
+		p := launch(s)
+		old := p.holds(s, 10*time.Second)
+		next := s.locking(s.ctx, s.mutex(s.dial("next")))
+		require.False(s.T, next.returned())
+
+		stopped := time.Now()
+		require.NoError(s.T, p.cmd.Process.Signal(syscall.SIGINT))
+		got := s.granted(next, time.Second)
+		require.Less(s.T, next.at.Sub(stopped), time.Second)
+		require.Positive(s.T, got.Token().Compare(old.token))
+		require.NoError(s.T, got.Unlock(s.ctx))
+	})
+}

@@ -1,0 +1,112 @@
+package zklock_test
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// programs are run by this test binary in processes of their own, which can be
+// killed and whose memory is nobody else's. Each must end when its standard
+// input does, so that none outlives the test that started it.
+var programs = map[string]func(t *testing.T){
+	"holder": holderProgram,
+	"server": serverProgram,
+}
+
+const (
+	programName = "ZKLOCK_TEST_PROGRAM"
+	programLine = "program: " // what a line of a program's output begins with
+)
+
+func TestProgram(t *testing.T) {
+	program := programs[os.Getenv(programName)]
+	if program == nil {
+		t.Skip("run by other tests, in processes of their own")
+	}
+	program(t)
+}
+
+// say is how a program speaks to the test that started it.
+func say(format string, args ...any) { fmt.Printf(programLine+format+"\n", args...) }
+
+// process is a program under way.
+type process struct {
+	t     *testing.T
+	cmd   *exec.Cmd
+	input io.Closer
+	lines chan string // what it says; closed when it has ended
+}
+
+// startProgram runs a program until the test ends, if not before.
+func startProgram(t *testing.T, name string, env ...string) *process {
+	t.Helper()
+	require.Contains(t, programs, name)
+	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestProgram$")
+	cmd.Env = append(append(os.Environ(), programName+"="+name), env...)
+	cmd.Stderr = os.Stderr
+	input, err := cmd.StdinPipe()
+	require.NoError(t, err)
+	output, err := cmd.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
+	p := &process{t: t, cmd: cmd, input: input, lines: make(chan string, 16)}
+	go func() { // ends with the process, whose output ends then; end waits for it
+		defer close(p.lines)
+		for s := bufio.NewScanner(output); s.Scan(); {
+			if line, ok := strings.CutPrefix(s.Text(), programLine); ok {
+				p.lines <- line
+			} else if strings.TrimSpace(s.Text()) != "PASS" {
+				fmt.Fprintln(os.Stderr, s.Text()) // why a program failed
+			}
+		}
+	}()
+	t.Cleanup(p.end)
+	return p
+}
+
+// line is the next thing that the program says.
+func (p *process) line(within time.Duration) string {
+	p.t.Helper()
+	select {
+	case line, ok := <-p.lines:
+		require.True(p.t, ok, "the process has ended")
+		return line
+	case <-time.After(within):
+		require.FailNow(p.t, "the process says nothing", "for %v", within)
+		return ""
+	}
+}
+
+// kill ends the process as a crash does, and returns when it has ended.
+func (p *process) kill() {
+	_ = p.cmd.Process.Kill() // an error says that it has ended
+	p.end()
+}
+
+// end takes away the program's reason to live and waits for it.
+func (p *process) end() {
+	_ = p.input.Close() // again, where it has been closed: nothing was written to it
+	for range p.lines {
+	}
+	_ = p.cmd.Wait() // killed, or a failure that it has printed itself
+}
+
+// orphaned is a context that ends when the test that started this program has
+// let go of it.
+func orphaned(ctx context.Context) context.Context {
+	ctx, cancel := context.WithCancel(ctx)
+	go func() { // ends with the program at the latest
+		defer cancel()
+		_, _ = io.Copy(io.Discard, os.Stdin)
+	}()
+	return ctx
+}
