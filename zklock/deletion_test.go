@@ -30,7 +30,7 @@ func TestADeletedNodeIsALossAtOnce(t *testing.T) {
 		require.NoError(s.T, o.resource.write(s.ctx, o.hold.Next()))
 		s.afterAProof(o.of)
 		require.NoError(s.T, s.operator.Delete(o.node))
-		require.Equal(s.T, zklock.NodeDeleted, s.lost(o.hold, s.timeout/10).Reason)
+		require.Equal(s.T, zklock.NodeDeleted, o.lost(s.timeout/10))
 		s.ended(o.won, s.timeout, "the waiter never held")
 		require.NoError(s.T, o.err)
 		require.Positive(s.T, o.next.Token().Compare(o.hold.Token()))
@@ -60,7 +60,7 @@ func TestADeletedDirectoryIsALossAndTokensStillRise(t *testing.T) {
 		s.afterAProof(o.of)
 		// Whoever deletes a directory deletes it until it is gone.
 		s.eventually(s.timeout, func() bool { return s.operator.Delete(s.path) == nil || !s.operator.Exists(s.path) }, "the directory's end")
-		require.Equal(s.T, zklock.NodeDeleted, s.lost(o.hold, s.timeout/10).Reason)
+		require.Equal(s.T, zklock.NodeDeleted, o.lost(s.timeout/10))
 		s.ended(o.won, s.timeout, "the waiter was not told")
 		if o.err == nil {
 			// It held for a moment, if the operator's hand reached its node second.
@@ -106,7 +106,7 @@ func TestADeletionDuringAnOutageIsToldAfterItAndFencedMeanwhile(t *testing.T) {
 		require.Equal(s.T, o.next.Token(), stale.Highest.Token)
 
 		o.of.Refuse(false)
-		require.Equal(s.T, zklock.NodeDeleted, s.lost(o.hold, s.timeout/4).Reason)
+		require.Equal(s.T, zklock.NodeDeleted, o.lost(s.timeout/4))
 		require.NoError(s.T, o.late())
 		require.NoError(s.T, o.next.Unlock(s.ctx))
 	})

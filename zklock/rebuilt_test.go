@@ -74,7 +74,7 @@ func TestATokenOfARebuiltServerIsOlderThanRemembered(t *testing.T) {
 		o := s.standoff("a", "b")
 		require.NoError(s.T, o.resource.write(s.ctx, o.hold.Next()))
 		s.operator.(*zktest.Server).Wipe()
-		require.Equal(s.T, zklock.TrustRanOut, s.lost(o.hold, s.timeout).Reason)
+		require.Equal(s.T, zklock.TrustRanOut, o.lost(s.timeout))
 
 		s.ended(o.won, 3*s.timeout, "the waiter never held")
 		require.NoError(s.T, o.err)

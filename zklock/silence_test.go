@@ -65,6 +65,14 @@ func (s *scene) standoff(a, b string, opts ...zkconn.Option) *takeover {
 	return o
 }
 
+// lost waits for the end of the hold and for what is noted about it.
+func (o *takeover) lost(within time.Duration) zklock.Reason {
+	o.s.T.Helper()
+	why := o.s.lost(o.hold, within).Reason
+	<-o.ended
+	return why
+}
+
 // play writes as the holder until its context ends, then as the waiter once that
 // holds. It returns what went wrong.
 func (o *takeover) play(within time.Duration) error {
@@ -148,7 +156,7 @@ func TestAHolderThatHearsNothingIsToldByItsOwnClock(t *testing.T) {
 				require.NoError(s.T, o.play(4*s.timeout))
 				require.Less(s.T, o.lostAt.Sub(begun), s.timeout)
 				require.True(s.T, o.stood, "the node was given away before its holder was told")
-				require.Equal(s.T, zklock.TrustRanOut, s.lost(o.hold, s.timeout).Reason)
+				require.Equal(s.T, zklock.TrustRanOut, o.lost(s.timeout))
 				o.of.Heal()
 				require.NoError(s.T, o.late())
 			})
