@@ -18,8 +18,9 @@ import (
 // killed and whose memory is nobody else's. Each must end when its standard
 // input does, so that none outlives the test that started it.
 var programs = map[string]func(t *testing.T){
-	"holder": holderProgram,
-	"server": serverProgram,
+	"holder":  holderProgram,
+	"server":  serverProgram,
+	"stopped": stoppedProgram,
 }
 
 const (
@@ -42,7 +43,7 @@ func say(format string, args ...any) { fmt.Printf(programLine+format+"\n", args.
 type process struct {
 	t     *testing.T
 	cmd   *exec.Cmd
-	input io.Closer
+	input io.WriteCloser
 	lines chan string // what it says; closed when it has ended
 }
 

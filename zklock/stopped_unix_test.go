@@ -3,12 +3,9 @@
 package zklock_test
 
 import (
-	"bufio"
 	"context"
 	"encoding/json"
 	"io"
-	"os"
-	"os/exec"
 	"syscall"
 	"testing"
 	"time"
@@ -16,85 +13,20 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/zkfence/zkfence/fencing"
-	"github.com/zkfence/zkfence/zkconn"
 	"github.com/zkfence/zkfence/zklock"
 	"github.com/zkfence/zkfence/zktest"
 )
 
-const (
-	stoppedHolderAt = "ZKLOCK_TEST_STOPPED_HOLDER_AT" // the server's address
-	stopTimeout     = 2 * time.Second
-)
-
-// look is what a holder reads of its hold, in this order.
-type look struct {
-	State zklock.State
-	Left  time.Duration
-	Ready string // its error
-	Stamp fencing.Stamp
-}
-
-// TestStoppedHolder is a holder in a process of its own, which looks at its hold
-// for each line that it is sent.
-func TestStoppedHolder(t *testing.T) {
-	addr := os.Getenv(stoppedHolderAt)
-	if addr == "" {
-		t.Skip("run by TestAProcessThatWasStoppedReadsTheTruthWhenItGoesOn, as a process of its own")
-	}
-	c, err := zkconn.Dial(t.Context(), []string{addr}, zkconn.WithSessionTimeout(stopTimeout), zkconn.WithServerTick(100*time.Millisecond))
-	require.NoError(t, err)
-	m, err := zklock.New(c, path)
-	require.NoError(t, err)
-	h, err := m.Lock(t.Context())
-	require.NoError(t, err)
-	say := json.NewEncoder(os.Stdout)
-	for orders := bufio.NewScanner(os.Stdin); orders.Scan(); {
-		l := look{State: h.State(), Left: h.Remaining(), Stamp: h.Next()}
-		if err := h.Ready(t.Context(), 0); err != nil {
-			l.Ready = err.Error()
-		}
-		require.NoError(t, say.Encode(l))
-	}
-	_ = h.Unlock(t.Context()) // lost, mostly
-	require.NoError(t, c.Close(context.WithoutCancel(t.Context())))
-}
-
-// stoppable is a process of ours.
-type stoppable struct {
-	t   *testing.T
-	cmd *exec.Cmd
-	in  io.WriteCloser
-	out *json.Decoder
-}
-
-func startHolder(ctx context.Context, t *testing.T, addr string) *stoppable {
-	p := &stoppable{t: t, cmd: exec.CommandContext(ctx, os.Args[0], "-test.run=^TestStoppedHolder$")}
-	p.cmd.Env = append(os.Environ(), stoppedHolderAt+"="+addr)
-	p.cmd.Stderr = os.Stderr
-	in, err := p.cmd.StdinPipe()
-	require.NoError(t, err)
-	out, err := p.cmd.StdoutPipe()
-	require.NoError(t, err)
-	p.in, p.out = in, json.NewDecoder(out)
-	require.NoError(t, p.cmd.Start())
-	return p
-}
-
-func (p *stoppable) signal(s os.Signal) {
+// asks has a program look; one that is stopped does so first thing when it goes on.
+func asks(p *process) {
 	p.t.Helper()
-	require.NoError(p.t, p.cmd.Process.Signal(s))
-}
-
-// ask has the process look; a stopped one does so as the first thing when it goes on.
-func (p *stoppable) ask() {
-	p.t.Helper()
-	_, err := io.WriteString(p.in, "look\n")
+	_, err := io.WriteString(p.input, "look\n")
 	require.NoError(p.t, err)
 }
 
-func (p *stoppable) answer() (l look) {
+func saw(p *process) (l look) {
 	p.t.Helper()
-	require.NoError(p.t, p.out.Decode(&l))
+	require.NoError(p.t, json.Unmarshal([]byte(p.line(10*time.Second)), &l))
 	return l
 }
 
@@ -111,19 +43,17 @@ func TestAProcessThatWasStoppedReadsTheTruthWhenItGoesOn(t *testing.T) {
 		t.Run(claim, func(t *testing.T) {
 			t.Parallel()
 			ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
-			defer cancel() // kills the process, if it is still there
+			defer cancel()
 			server := zktest.New(t)
 			resource := newGuarded()
-			a := startHolder(ctx, t, server.Addr())
-			a.ask()
-			held := a.answer()
+			a := startProgram(t, "stopped", stoppedAt+"="+server.Addr())
+			asks(a)
+			held := saw(a)
 			require.Equal(t, zklock.Held, held.State)
 			require.Empty(t, held.Ready)
 			require.NoError(t, resource.write(ctx, held.Stamp))
 
-			c, err := zkconn.Dial(ctx, []string{server.Addr()}, zkconn.WithSessionTimeout(stopTimeout), zkconn.WithServerTick(100*time.Millisecond))
-			require.NoError(t, err)
-			t.Cleanup(func() { _ = c.Close(context.WithoutCancel(ctx)) })
+			c := stopClient(ctx, t, server.Addr())
 			m, err := zklock.New(c, path)
 			require.NoError(t, err)
 			proven := make(chan struct{})
@@ -139,17 +69,17 @@ func TestAProcessThatWasStoppedReadsTheTruthWhenItGoesOn(t *testing.T) {
 			<-proven
 			<-time.After(stopTimeout / 16) // its trust is no longer at its fullest
 
-			a.signal(syscall.SIGSTOP)
+			require.NoError(t, a.cmd.Process.Signal(syscall.SIGSTOP))
 			<-time.After(stop)
-			a.ask()
+			asks(a)
 			var h *zklock.Hold
 			if stop > stopTimeout {
 				h = <-won
 				require.NotNil(t, h)
 				require.NoError(t, resource.write(ctx, h.Next()))
 			}
-			a.signal(syscall.SIGCONT)
-			l := a.answer()
+			require.NoError(t, a.cmd.Process.Signal(syscall.SIGCONT))
+			l := saw(a)
 			require.Contains(t, []zklock.State{zklock.Lost, zklock.Idle}, l.State)
 			require.LessOrEqual(t, l.Left, time.Duration(0))
 			require.Contains(t, l.Ready, "lost")
@@ -169,8 +99,6 @@ func TestAProcessThatWasStoppedReadsTheTruthWhenItGoesOn(t *testing.T) {
 			require.ErrorContains(t, err, held.Stamp.Token.String())
 			require.ErrorContains(t, err, h.Token().String())
 			require.NoError(t, resource.broken())
-			require.NoError(t, a.in.Close())
-			require.NoError(t, a.cmd.Wait())
 			require.NoError(t, h.Unlock(ctx))
 		})
 	}
