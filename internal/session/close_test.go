@@ -1,0 +1,65 @@
+package session
+
+import (
+	"context"
+	"runtime"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/zkfence/zkfence/zktest"
+)
+
+func TestCloseIsPromptAndSaysWhetherTheServerKnows(t *testing.T) {
+	tests := map[string]struct {
+		fault  func(b *bench, s *Session)
+		told   bool
+		within time.Duration
+	}{
+		"Healthy":     {func(*bench, *Session) {}, true, 50 * time.Millisecond},
+		"JustCut":     {func(b *bench, _ *Session) { b.server.Cut() }, true, 200 * time.Millisecond},
+		"Refused":     {func(b *bench, _ *Session) { b.server.Refuse(true); b.server.Cut() }, false, testTimeout / 2},
+		"Frozen":      {func(b *bench, s *Session) { b.server.Freeze(zktest.BothWays) }, false, testTimeout},
+		"Partitioned": {func(b *bench, s *Session) { b.net.Partition("a", "10.0.0.1") }, false, testTimeout},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			virtually(t, func(b *bench) {
+				c := b.dial("a")
+				s := b.session(c)
+				tt.fault(b, s)
+				begin := time.Now()
+				err := c.Close(context.WithoutCancel(b.Context()))
+				require.LessOrEqual(b, time.Since(begin), tt.within)
+				require.Equal(b, tt.told, err == nil, "%v", err)
+				require.Equal(b, tt.told, len(b.server.Sessions()) == 0)
+				require.NoError(b, c.Close(b.Context()), "closing again")
+				_, err = c.Session(b.Context())
+				require.ErrorIs(b, err, ErrClosed)
+				cause := context.Cause(s.Context())
+				require.ErrorIs(b, cause, ErrLost)
+				require.ErrorIs(b, cause, ErrClosed)
+			})
+		})
+	}
+}
+
+// A zk.Conn that is closed between two connections ends without taking its own
+// closing request, and Close waits a second for it: enough for the goodbye of a
+// process that is told to stop to be cut short. Virtual time has no "between", so
+// this runs in real time; of 400 rounds without the cure, several took a second.
+func TestCloseNeverFallsBetweenTwoConnections(t *testing.T) {
+	server := zktest.New(t)
+	for i := range 400 {
+		c, err := Dial(t.Context(), Config{Servers: []string{server.Addr()}, Timeout: testTimeout, Tick: testTick})
+		require.NoError(t, err)
+		server.Cut()
+		for range i * 50 { // a little later each time
+			runtime.Gosched()
+		}
+		begin := time.Now()
+		require.NoError(t, c.Close(t.Context()))
+		require.Less(t, time.Since(begin), 900*time.Millisecond, "round %d", i)
+	}
+}
