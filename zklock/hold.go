@@ -67,12 +67,14 @@ func (h *Hold) Next() fencing.Stamp { return h.seq.Next() }
 // less when the hold is over, and while the process's clocks disagree because
 // the machine slept. That some is left does not make a write safe.
 func (h *Hold) Remaining() time.Duration {
-	if !h.owned() {
-		return 0
-	}
 	left := h.session.Remaining()
 	if h.timer != nil {
 		left = min(left, time.Until(h.deadline))
+	}
+	// Looked at last: a session that ends in between would show its end here, and
+	// the context of the hold not yet.
+	if !h.owned() {
+		return 0
 	}
 	return left
 }
