@@ -124,6 +124,7 @@ func (s *Session) down(c *conn) {
 	if mine {
 		if s.up {
 			s.downAt = s.now()
+			s.servers.ended(s.downAt-s.upAt, s.timeout)
 		}
 		s.wire, s.up = nil, false
 	}

@@ -21,6 +21,7 @@ type servers struct {
 	list   []string
 	at     int
 	tried  int // since the last handshake that went through
+	short  int // connections in a row that were over soon after their handshake
 	errors map[string]error
 }
 
@@ -84,18 +85,34 @@ func (v *servers) Connected() {
 	clear(v.errors)
 }
 
+// ended takes note of how long a connection has been up. A handshake is not yet
+// a reason to dial at once the next time: a server that answers it and closes at
+// the first request would be dialled as fast as the network goes, by every client
+// that it has.
+func (v *servers) ended(up, timeout time.Duration) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.short++; up >= timeout/64 {
+		v.short = 0
+	}
+}
+
 // pause is how long to wait before the dial that Next has just chosen: nothing
 // in the first round, then growing from a 200th of the timeout to a 16th, and
-// never beyond a second.
+// never beyond a second. After connections that were over soon it is less, up to
+// a 64th: each of them may have done some good.
 func (v *servers) pause(timeout time.Duration) time.Duration {
 	v.mu.Lock()
-	rounds := (v.tried - 1) / len(v.list)
+	rounds, short := (v.tried-1)/len(v.list), v.short
 	v.mu.Unlock()
-	if rounds < 1 {
-		return 0
+	var d time.Duration
+	if rounds >= 1 {
+		d = min(max(timeout/200, time.Millisecond)<<min(rounds-1, 10), timeout/16, time.Second)
 	}
-	d := max(timeout/200, time.Millisecond) << min(rounds-1, 10)
-	return Jitter(min(d, timeout/16, time.Second))
+	if short >= 2 {
+		d = max(d, min(timeout/800<<min(short-2, 10), timeout/64))
+	}
+	return Jitter(d)
 }
 
 func (v *servers) failed(server string, err error) {

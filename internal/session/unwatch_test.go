@@ -55,7 +55,7 @@ func TestAReconnectAsksForNoWatchesAgain(t *testing.T) {
 func TestReconnectsWithWatchesDoNotRace(t *testing.T) {
 	server := zktest.New(t)
 	require.NoError(t, server.Create("/n", nil))
-	c, err := Dial(t.Context(), Config{Servers: []string{server.Addr()}, Timeout: 4 * time.Second, Tick: 100 * time.Millisecond})
+	c, err := Dial(t.Context(), Config{Servers: []string{server.Addr()}, Timeout: time.Second, Tick: 100 * time.Millisecond})
 	require.NoError(t, err)
 	s, err := c.Session(t.Context())
 	require.NoError(t, err)
