@@ -1,6 +1,7 @@
 package zklock_test
 
 import (
+	"context"
 	"runtime"
 	"testing"
 	"testing/synctest"
@@ -117,19 +118,44 @@ func TestWhatComesLateFromOneHoldTouchesNoOther(t *testing.T) {
 		})
 	})
 
+	t.Run("ItsReleaseAfterAnOutage", func(t *testing.T) {
+		virtually(t, func(s *scene) {
+			a := s.dial("a")
+			h := s.lock(s.mutex(a), s.timeout)
+			of, node := s.of(a), s.nodes()[0]
+			waiting := s.locking(s.ctx, s.mutex(s.dial("b")))
+			of.Refuse(true)
+			of.Cut()
+			ctx, cancel := context.WithTimeout(s.ctx, 10*time.Millisecond)
+			defer cancel()
+			require.ErrorIs(s.T, h.Unlock(ctx), context.DeadlineExceeded)
+			require.NoError(s.T, s.operator.Delete(s.path+"/"+node))
+			next := s.granted(waiting, s.timeout)
+			of.Refuse(false)
+			require.NoError(s.T, h.Unlock(s.ctx), "the delete is sent now, and finds nothing")
+			require.Positive(s.T, of.Count(zktest.OpDelete))
+			s.pass(2 * s.timeout)
+			untouched(s, next)
+		})
+	})
+
 	t.Run("TheEndOfItsNode", func(t *testing.T) {
 		virtually(t, func(s *scene) {
 			c := s.dial("a")
-			other := s.below("other")
+			of := s.of(c)
+			one, other := s.below("one"), s.below("other")
 			neighbour := other.lock(other.mutex(c), s.timeout)
-			h := s.below("one").lock(s.below("one").mutex(c), s.timeout)
-			require.NoError(s.T, s.operator.Delete(s.path+"/one"))
+			h := one.lock(one.mutex(c), s.timeout)
+			// Told late, after an outage.
+			of.Refuse(true)
+			of.Cut()
+			require.NoError(s.T, s.operator.Delete(one.path))
+			of.Refuse(false)
 			require.Equal(s.T, zklock.NodeDeleted, s.lost(h, s.timeout).Reason)
-			untouched(other, neighbour)
-			next := s.below("one").lock(s.below("one").mutex(c), s.timeout)
+			next := one.lock(one.mutex(c), s.timeout)
 			s.pass(2 * s.timeout)
 			untouched(other, neighbour)
-			untouched(s.below("one"), next)
+			untouched(one, next)
 		})
 	})
 }

@@ -25,29 +25,42 @@ func (s *scene) afterAProof(of *zktest.Target) {
 // that moment, so the holder is told at once, by the watch on its own node, and
 // not when its keeper asks the next time or its session ends.
 func TestADeletedNodeIsALossAtOnce(t *testing.T) {
-	everywhere(t, func(s *scene) {
-		o := s.standoff("a", "b")
-		require.NoError(s.T, o.resource.write(s.ctx, o.hold.Next()))
-		s.afterAProof(o.of)
-		require.NoError(s.T, s.operator.Delete(o.node))
-		require.Equal(s.T, zklock.NodeDeleted, o.lost(s.timeout/10))
-		s.ended(o.won, s.timeout, "the waiter never held")
-		require.NoError(s.T, o.err)
-		require.Positive(s.T, o.next.Token().Compare(o.hold.Token()))
-		require.NoError(s.T, o.resource.write(s.ctx, o.next.Next()))
-		require.NoError(s.T, o.late())
-		require.ErrorIs(s.T, o.hold.Unlock(s.ctx), zklock.ErrLost)
-		require.NoError(s.T, o.next.Context().Err(), "what the old holder does late touches nobody")
+	for claim, prepare := range map[string]func(s *scene, of *zktest.Target){
+		"OnTheFirstConnection": func(*scene, *zktest.Target) {},
+		"AfterAReconnect": func(s *scene, of *zktest.Target) {
+			watched := make(chan struct{})
+			of.AtReply(zktest.OpGetData, func(zktest.Request) { close(watched) })
+			of.Cut()
+			s.ended(watched, s.timeout/2, "a holder that has reconnected does not watch its node")
+		},
+	} {
+		t.Run(claim, func(t *testing.T) {
+			everywhere(t, func(s *scene) {
+				o := s.standoff("a", "b")
+				require.NoError(s.T, o.resource.write(s.ctx, o.hold.Next()))
+				prepare(s, o.of)
+				s.afterAProof(o.of)
+				require.NoError(s.T, s.operator.Delete(o.node))
+				require.Equal(s.T, zklock.NodeDeleted, o.lost(s.timeout/10))
+				s.ended(o.won, s.timeout, "the waiter never held")
+				require.NoError(s.T, o.err)
+				require.Positive(s.T, o.next.Token().Compare(o.hold.Token()))
+				require.NoError(s.T, o.resource.write(s.ctx, o.next.Next()))
+				require.NoError(s.T, o.late())
+				require.ErrorIs(s.T, o.hold.Unlock(s.ctx), zklock.ErrLost)
+				require.NoError(s.T, o.next.Context().Err(), "what the old holder does late touches nobody")
 
-		again := s.locking(s.ctx, s.mutex(o.holder))
-		require.False(s.T, again.returned())
-		require.NoError(s.T, o.next.Unlock(s.ctx))
-		h := s.granted(again, s.timeout)
-		require.Positive(s.T, h.Token().Compare(o.next.Token()), "a new acquisition has a larger token")
-		require.NoError(s.T, o.resource.write(s.ctx, h.Next()))
-		require.NoError(s.T, o.resource.broken())
-		require.NoError(s.T, h.Unlock(s.ctx))
-	})
+				again := s.locking(s.ctx, s.mutex(o.holder))
+				require.False(s.T, again.returned())
+				require.NoError(s.T, o.next.Unlock(s.ctx))
+				h := s.granted(again, s.timeout)
+				require.Positive(s.T, h.Token().Compare(o.next.Token()), "a new acquisition has a larger token")
+				require.NoError(s.T, o.resource.write(s.ctx, h.Next()))
+				require.NoError(s.T, o.resource.broken())
+				require.NoError(s.T, h.Unlock(s.ctx))
+			})
+		})
+	}
 }
 
 // An operator deletes the whole directory. Holder and waiter are told; the next

@@ -34,6 +34,7 @@ type scene struct {
 	dialer   func(host string) zk.Dialer // nil: TCP
 	expire   func(session int64) error
 	operator operator
+	net      *zktest.Network // nil on a real server
 }
 
 // operator does by hand what no client of ours would, past every fault.
@@ -74,7 +75,7 @@ func virtually(t *testing.T, play func(s *scene), opts ...bubble.Option) {
 		play(&scene{
 			Faults: b.Server.Faults, T: b.T, ctx: b.T.Context(), path: "/locks/report", timeout: 6 * time.Second,
 			servers: b.Servers(), dialer: func(host string) zk.Dialer { return b.Dialer(host) },
-			expire: b.Server.Expire, operator: b.Server,
+			expire: b.Server.Expire, operator: b.Server, net: b.Net,
 		})
 	}, append([]bubble.Option{
 		bubble.WithTick(200 * time.Millisecond),

@@ -131,15 +131,16 @@ func (o *takeover) late() error {
 // ever saying "expired". In most of them the client's TCP connection stands, or
 // is made again and again, and a client that takes this for health holds on.
 var silences = map[string]func(of *zktest.Target){
-	"Blackhole":                func(of *zktest.Target) { of.Blackhole(true) },
-	"ReconnectsIntoABlackhole": func(of *zktest.Target) { of.Blackhole(true); of.Cut() },
-	"Refuse":                   func(of *zktest.Target) { of.Refuse(true); of.Cut() },
-	"Freeze":                   func(of *zktest.Target) { of.Freeze(zktest.BothWays) },
-	"ReconnectsIntoAFreeze":    func(of *zktest.Target) { of.Freeze(zktest.BothWays); of.Cut() },
-	"NothingIsHeard":           func(of *zktest.Target) { of.Freeze(zktest.ToClient) },
-	"NothingArrives":           func(of *zktest.Target) { of.Freeze(zktest.ToServer) },
-	"AServerThatIsBehind":      func(of *zktest.Target) { of.ZxidAhead(true); of.Cut() },
-	"HalfAHandshake":           func(of *zktest.Target) { of.HalfHandshake(true); of.Cut() },
+	"Blackhole":                              func(of *zktest.Target) { of.Blackhole(true) },
+	"ReconnectsIntoABlackhole":               func(of *zktest.Target) { of.Blackhole(true); of.Cut() },
+	"Refuse":                                 func(of *zktest.Target) { of.Refuse(true); of.Cut() },
+	"Freeze":                                 func(of *zktest.Target) { of.Freeze(zktest.BothWays) },
+	"ReconnectsIntoAFreeze":                  func(of *zktest.Target) { of.Freeze(zktest.BothWays); of.Cut() },
+	"NothingIsHeard":                         func(of *zktest.Target) { of.Freeze(zktest.ToClient) },
+	"NothingArrives":                         func(of *zktest.Target) { of.Freeze(zktest.ToServer) },
+	"AServerThatIsBehind":                    func(of *zktest.Target) { of.ZxidAhead(true); of.Cut() },
+	"NothingButHandshakesAndPingsIsAnswered": func(of *zktest.Target) { of.DropRequest(zktest.AnyOp, -1); of.Cut() },
+	"HalfAHandshake":                         func(of *zktest.Target) { of.HalfHandshake(true); of.Cut() },
 }
 
 // A holder is cut off and nobody tells it anything. Its context ends by its own
@@ -184,6 +185,26 @@ func TestAConnectionIsNotTakenForHealth(t *testing.T) {
 				require.ErrorIs(s.T, o.hold.Ready(s.ctx, 0), zklock.ErrLost)
 				<-o.won
 				require.NoError(s.T, o.err)
+			})
+		})
+	}
+}
+
+// Answers take longer to arrive than the safety margin is long. The ensemble has
+// counted from the question, so trust does too.
+func TestAnAnswerThatWasLongUnderWayAddsNoTrust(t *testing.T) {
+	const phases = 8
+	for i := range phases {
+		t.Run(fmt.Sprint(i), func(t *testing.T) {
+			virtually(t, func(s *scene) {
+				o := s.standoff("a", "b")
+				s.net.SetLatency(s.servers[0], "a", s.timeout/8, s.timeout/8)
+				s.pass(2*s.timeout + s.timeout/8*time.Duration(i)/phases)
+				o.of.Freeze(zktest.ToServer)
+				require.NoError(s.T, o.play(4*s.timeout))
+				require.True(s.T, o.stood)
+				o.of.Heal()
+				require.NoError(s.T, o.late())
 			})
 		})
 	}
