@@ -147,6 +147,9 @@ func (s *Session) answered(c *conn, h wire.ReplyHeader) {
 		s.end(TrustRanOut)
 		return
 	}
+	if h.Xid >= 0 {
+		s.zxid = max(s.zxid, h.Zxid)
+	}
 	news := false
 	if h.Xid == wire.XidPing {
 		// Pings look alike; the oldest start is the safe one.

@@ -41,6 +41,7 @@ type Session struct {
 	id       int64
 	password []byte
 	timeout  time.Duration // of the newest handshake
+	zxid     int64         // the last that an answer has shown
 	trust    trust
 	reason   Reason // why blown
 	endedAt  instant

@@ -16,12 +16,9 @@ const unwatched = zk.StateUnknown
 // the last byte of a connection that has ended. It then has none of them to ask
 // for again when it reconnects, and we arm each anew.
 //
-// It would ask for what has changed since the newest zxid that it knows, and read
-// that number while its receive loop, already running, raises it: a data race,
-// and a change in between is told to nobody. To hold answers back until it has
-// asked does not help: a request for watches that was queued on a connection
-// before, and never sent, goes out first and looks just like it. It would also
-// keep one more channel for each watch and reconnect.
+// It would ask for what has changed since the newest zxid it knows, in requests
+// that can be left over from a connection before, and keep one more channel for
+// each watch and reconnect.
 //
 // After a frame that came in part there is nothing to say: it would be taken for
 // the rest of it. Watches that an op of a user has set are not known here.

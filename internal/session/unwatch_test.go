@@ -87,7 +87,7 @@ func TestNothingFollowsAFrameThatBrokeOff(t *testing.T) {
 			c := newConn(s, near, 0)
 			c.passed.Store(true)
 
-			frame := wire.ReplyHeader{Xid: 7, Zxid: 3}.Append(nil)
+			frame := wire.ReplyHeader{Xid: 7}.Append(nil)
 			frame = wire.AppendFrame(nil, append(frame, "some answer"...))
 			sent := append(frame, frame[:partial]...)
 			go func() {

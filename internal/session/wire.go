@@ -27,6 +27,7 @@ const closeXid = math.MaxInt32
 //     the connection in the ordinary way. A zk.Conn whose write of credentials
 //     fails after a reconnect never works again, not even its Close,
 //   - makes the zk.Conn forget our watches when the connection ends (unwatch),
+//   - keeps the last zxid in its place (dated),
 //   - is the second half of the fuse: once the session has ended it swallows
 //     what the zk.Conn writes. To the zk.Conn it then looks like a connection on
 //     which no answer comes, until the zk.Conn says goodbye; so the zk.Conn
@@ -52,7 +53,9 @@ type conn struct {
 	out    wire.Stream // writer only
 	frames int         // frames begun by the zk.Conn; writer only
 	hello  bool        // the connect request has gone out; writer only
-	bye    bool        // the frame being written says goodbye; writer only
+	op     wire.Op     // of the frame being written; writer only
+	bye    bool        // that frame says goodbye; writer only
+	seen   int64       // the last zxid that the server is told we have seen; writer only
 	in     wire.Stream // reader only
 
 	// Under s.mu:
@@ -76,7 +79,7 @@ func newConn(s *Session, sock net.Conn, limit time.Duration) *conn {
 		sent: make(map[int32]sent),
 	}
 	c.out = wire.Stream{Want: wire.RequestHeaderLen, Head: c.sending}
-	c.in = wire.Stream{Want: wire.ReplyHeaderLen, Head: c.answered}
+	c.in = wire.Stream{Want: wire.ReplyHeaderLen, Head: c.answered, BlankFrom: replyZxid, BlankTo: replyZxid + 8}
 	if sock == nil {
 		c.end()
 	}
@@ -110,7 +113,7 @@ func (c *conn) Write(b []byte) (int, error) {
 		return len(b), nil
 	}
 	c.hello = true
-	if _, err := c.sock.Write(b); err != nil {
+	if _, err := c.sock.Write(c.dated(b)); err != nil {
 		c.cut()
 	}
 	return len(b), nil
@@ -122,7 +125,7 @@ func (c *conn) sending(head []byte) {
 	c.frames++
 	if c.frames == 1 {
 		s.mu.Lock()
-		c.began = now
+		c.began, c.seen = now, s.zxid
 		s.mu.Unlock()
 		return
 	}
@@ -130,6 +133,7 @@ func (c *conn) sending(head []byte) {
 	if err != nil {
 		return
 	}
+	c.op = h.Op
 	if h.Op == wire.OpCloseSession {
 		// Only our own Close makes a zk.Conn say this, after the fuse has blown.
 		c.bye = true

@@ -10,13 +10,17 @@ import "encoding/binary"
 type Stream struct {
 	Want int               // bytes of payload to show; at most 32
 	Head func(head []byte) // called as soon as they have passed
+	// BlankFrom and BlankTo bound what of each payload is overwritten with zeros
+	// as it passes, within the first Want bytes; Head still sees it as it was.
+	// Defaults to nothing.
+	BlankFrom, BlankTo int
 
 	buf  [4 + 32]byte
 	have int // bytes of the current frame seen and kept in buf
 	skip int // bytes of the current frame that still pass unseen
 }
 
-// Pass takes note of the next bytes of the connection.
+// Pass takes note of the next bytes of the connection, and blanks what it is told to.
 func (s *Stream) Pass(p []byte) {
 	for len(p) > 0 {
 		if s.skip > 0 {
@@ -32,6 +36,9 @@ func (s *Stream) Pass(p []byte) {
 			need = 4 + min(size, s.Want)
 		}
 		n := copy(s.buf[s.have:need], p)
+		if from, to := max(4+s.BlankFrom-s.have, 0), min(4+s.BlankTo-s.have, n); from < to {
+			clear(p[from:to])
+		}
 		s.have += n
 		p = p[n:]
 		if s.have == 4 && need == 4 {

@@ -140,3 +140,36 @@ func FuzzRecords(f *testing.F) {
 		s.Pass(b)
 	})
 }
+
+// Whatever the pieces in which bytes pass, the same bytes of each frame are
+// blanked, Head has seen them before, and no others change.
+func FuzzBlank(f *testing.F) {
+	f.Add([]byte("a reply of some length"), []byte("short"), uint8(3))
+	f.Add([]byte("0123456789abcdef"), []byte("0123456789"), uint8(0))
+	f.Fuzz(func(t *testing.T, a, b []byte, piece uint8) {
+		const from, to, n = 4, 12, 16
+		var whole, want []byte
+		var heads, got []string
+		for _, p := range [][]byte{a, b} {
+			whole = AppendFrame(whole, p)
+			heads = append(heads, string(p[:min(n, len(p))]))
+			blank := bytes.Clone(p)
+			if len(blank) > from {
+				clear(blank[from:min(to, len(blank))])
+			}
+			want = AppendFrame(want, blank)
+		}
+		s := Stream{Want: n, Head: func(h []byte) { got = append(got, string(h)) }, BlankFrom: from, BlankTo: to}
+		for rest := whole; len(rest) > 0; {
+			k := min(int(piece)+1, len(rest))
+			s.Pass(rest[:k])
+			rest = rest[k:]
+		}
+		if !bytes.Equal(whole, want) {
+			t.Fatalf("got %x, want %x", whole, want)
+		}
+		if len(got) != 2 || got[0] != heads[0] || got[1] != heads[1] {
+			t.Fatalf("heads %q, want %q", got, heads)
+		}
+	})
+}
