@@ -25,6 +25,8 @@ const (
 	holderTimeout = "ZKLOCK_TEST_TIMEOUT"
 )
 
+func init() { programs["holder"] = holderProgram }
+
 // holderProgram holds a lock until it is interrupted, as a service does: on a
 // signal it closes its Client and leaves everything else to that.
 func holderProgram(t *testing.T) {

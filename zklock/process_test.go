@@ -18,7 +18,6 @@ import (
 // killed and whose memory is nobody else's. Each must end when its standard
 // input does, so that none outlives the test that started it.
 var programs = map[string]func(t *testing.T){
-	"holder":  holderProgram,
 	"server":  serverProgram,
 	"stopped": stoppedProgram,
 }
