@@ -323,6 +323,23 @@ func TestGateTakesConcurrentCommandsInEitherOrder(t *testing.T) {
 	}
 }
 
+// Case: a command fails, the holder's next one is applied, and only then the first
+// is tried again. To say "already applied" would report a write that never was;
+// to apply it would undo the later one.
+func TestGateNeitherRunsNorConfirmsARetryThatWasOvertaken(t *testing.T) {
+	holder := fencing.NewSequencer(token(t, 7))
+	first, second := holder.Next(), holder.Next()
+	g := fencing.NewGate(fencing.Stamp{})
+	require.Equal(t, errWrite, g.Admit(t.Context(), first, fail))
+	require.NoError(t, g.Admit(t.Context(), second, succeed))
+	for range 2 {
+		err := g.Admit(t.Context(), first, mustNotRun(t))
+		requireRefusal(t, err, fencing.ErrSuperseded, first, second)
+		require.NotErrorIs(t, err, fencing.ErrDuplicate)
+	}
+	require.ErrorIs(t, g.Admit(t.Context(), second, mustNotRun(t)), fencing.ErrDuplicate, "this one was applied")
+}
+
 // Case: an ensemble rebuilt from nothing gives out small tokens. They are refused
 // until an operator acts; both ways out lead on.
 func TestGateAfterARebuiltEnsemble(t *testing.T) {
