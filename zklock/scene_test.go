@@ -51,12 +51,16 @@ type operator interface {
 const realCopies = 4
 
 // everywhere plays a case in virtual time and, where ZKFENCE_ZK names a real
-// server, in real time on it.
+// server, in real time on it. There the cases of all tests run side by side, once
+// the virtual ones are through: they mostly wait for sessions to time out.
 func everywhere(t *testing.T, play func(s *scene)) {
 	t.Helper()
 	t.Run("virtual", func(t *testing.T) { virtually(t, play) })
+	server := os.Getenv("ZKFENCE_ZK")
+	if server != "" {
+		t.Parallel()
+	}
 	t.Run("real", func(t *testing.T) {
-		server := os.Getenv("ZKFENCE_ZK")
 		if server == "" {
 			t.Skip("SKIPPED: not run against a real server; set ZKFENCE_ZK=host:port to do so")
 		}
