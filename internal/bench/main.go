@@ -22,10 +22,11 @@ func main() {
 	servers := flag.String("zk", "", "host:port,… of a real ensemble; an embedded in-memory server if empty")
 	rounds := flag.Int("rounds", 5, "how often each scenario is measured")
 	cycles := flag.Int("cycles", 1000, "cycles of a scenario in a round (at least as many as it has contenders)")
+	limit := flag.Float64("limit", 0, "fail if an uncontended cycle takes longer than this many times the bare requests; 0: never")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	if err := run(ctx, *servers, *rounds, *cycles); err != nil {
+	if err := run(ctx, *servers, *rounds, *cycles, *limit); err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)
 	}
@@ -33,7 +34,7 @@ func main() {
 
 type sample struct{ perCycle, allocs, bytes float64 }
 
-func run(ctx context.Context, servers string, rounds, cycles int) error {
+func run(ctx context.Context, servers string, rounds, cycles int, limit float64) error {
 	if rounds < 1 || cycles < 1 {
 		return fmt.Errorf("-rounds %d -cycles %d: both must be at least 1", rounds, cycles)
 	}
@@ -73,7 +74,10 @@ func run(ctx context.Context, servers string, rounds, cycles int) error {
 		}
 	}
 	fmt.Fprintf(os.Stderr, "\r%60s\r", "")
-	report(where, rounds, cycles, samples)
+	ratio := report(where, rounds, cycles, samples)
+	if limit > 0 && ratio > limit {
+		return fmt.Errorf("an uncontended cycle took %.2f times as long as its requests bare, above the limit of %.2f", ratio, limit)
+	}
 	return nil
 }
 
@@ -91,7 +95,8 @@ func measure(run func(int) error, n int) (sample, error) {
 	}, err
 }
 
-func report(where string, rounds, cycles int, samples [][]sample) {
+// report prints the table and returns the ratio of an uncontended cycle.
+func report(where string, rounds, cycles int, samples [][]sample) (uncontended float64) {
 	median := func(i int, of func(sample) float64) float64 {
 		var v []float64
 		for _, s := range samples[i] {
@@ -112,7 +117,11 @@ func report(where string, rounds, cycles int, samples [][]sample) {
 	fmt.Println("|---|---|---|---|---|---|")
 	for i, s := range scenarios {
 		t := median(i, per)
+		if s.name == ours {
+			uncontended = t / base
+		}
 		fmt.Printf("| %s | %v | %.2f | %.0f | %.0f | %.0f |\n", s.name, time.Duration(t).Round(time.Microsecond), t/base, 1e9/t,
 			median(i, func(s sample) float64 { return s.allocs }), median(i, func(s sample) float64 { return s.bytes }))
 	}
+	return uncontended
 }
