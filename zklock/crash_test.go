@@ -76,6 +76,7 @@ func (p *process) holds(s *scene, within time.Duration) holding {
 // flight may land, so the new one must not take the old node for its own, and
 // has to wait until the ensemble has given up on the old session.
 func TestAHolderThatCrashedIsWaitedOutByItsSuccessor(t *testing.T) {
+	t.Parallel() // it waits for a session to time out, in real time
 	overTCP(t, func(s *scene) {
 		s.timeout = 3 * time.Second
 		file := newGuarded()

@@ -36,6 +36,7 @@ func saw(p *process) (l look) {
 // ensemble may not have given the lock away; after two, that somebody else holds.
 // What it sends all the same is refused.
 func TestAProcessThatWasStoppedReadsTheTruthWhenItGoesOn(t *testing.T) {
+	t.Parallel() // it waits for a stopped process, in real time
 	for claim, stop := range map[string]time.Duration{
 		"ForNineTenthsOfATimeout": stopTimeout * 9 / 10,
 		"ForTwoTimeouts":          2 * stopTimeout,
