@@ -8,35 +8,52 @@ import "sync/atomic"
 // from the moment that Remaining is above 0. release may be called more than
 // once.
 func (s *Session) Keep() (release func()) {
+	now := s.now()
 	s.mu.Lock()
-	s.keep()
+	s.keep(now)
 	s.mu.Unlock()
 	s.wakeMonitor()
 	var released atomic.Bool
 	return func() {
 		if released.CompareAndSwap(false, true) {
-			s.mu.Lock()
-			s.unkeep()
-			s.mu.Unlock()
+			s.letGo(nil)
 		}
 	}
 }
 
-// keep and unkeep are called under mu.
-func (s *Session) keep() {
+// keep is called under mu.
+func (s *Session) keep(now instant) {
 	s.kept++
 	if s.kept == 1 {
-		s.keeperAt = s.trust.proof // the newest proof, whoever sent it, begins the rhythm
-		s.armed = false
+		// The newest proof, whoever sent it, begins the rhythm. One that is still on
+		// its way is younger, and taken for older it would be taken for hung.
+		if !s.keeperBusy {
+			s.keeperAt = s.trust.proof
+		}
+		until, ok := s.trust.until()
+		s.armed = ok && now < until
 		if s.suspicions%2 == 1 {
 			s.suspicions++
 		}
 	}
 }
 
-func (s *Session) unkeep() {
+// letGo ends a keep, and c if it is a Claim's. A session that is over by the clock
+// stays so, although nothing keeps it any more and its monitor has yet to run.
+func (s *Session) letGo(c *Claim) {
+	now := s.now()
+	s.mu.Lock()
+	s.over = s.over || s.overdue(now)
+	over := s.over
 	if s.kept--; s.kept == 0 {
 		s.armed = false
+	}
+	if c != nil {
+		s.drop(c)
+	}
+	s.mu.Unlock()
+	if over {
+		s.wakeMonitor()
 	}
 }
 
@@ -65,7 +82,7 @@ func (s *Session) Claim(node string, lost func(Reason)) (c *Claim, ok bool) {
 		s.wakeMonitor()
 		return nil, false
 	}
-	s.keep()
+	s.keep(now)
 	s.armed = true
 	s.claims = append(s.claims, c)
 	due := s.keeperAt + s.timeout/8
@@ -79,11 +96,7 @@ func (c *Claim) Release() {
 	if !c.released.CompareAndSwap(false, true) {
 		return
 	}
-	s := c.s
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.unkeep()
-	s.drop(c)
+	c.s.letGo(c)
 }
 
 func (s *Session) drop(c *Claim) {

@@ -59,7 +59,7 @@ func (c *Client) open(ctx context.Context) (*Session, error) {
 	if err != nil {
 		return nil, fmt.Errorf("zkconn: %w", err)
 	}
-	if !c.Go(s.monitor) || !c.Go(s.sweeper) {
+	if !c.Go(s.live) {
 		s.end(Closed)
 		s.windDown()
 		return nil, ErrClosed

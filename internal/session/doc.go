@@ -24,8 +24,9 @@
 // Holders are told before a successor can exist. Broken by: the closeSession
 // frame leaves, the server frees our node, another client is granted the lock,
 // and only then our holder's goroutine is scheduled and ends its context. So end
-// runs every claim's callback and ends the context before it wakes the monitor,
-// and the monitor alone says goodbye.
+// runs every claim's callback and ends the context, and the monitor, who alone
+// says goodbye, waits for that. Not for being woken: its timer can wake it in the
+// middle of end.
 //
 // A closeSession frame goes out whole and last. Broken by: writing it into the
 // middle of the zk.Conn's frame, or a zk.Conn that writes after it. One writer at

@@ -6,6 +6,19 @@ import (
 	"go.uber.org/zap"
 )
 
+// live runs both goroutines of a session. They are one to Client.Go: if Close came
+// between them, the monitor would wind down, and so would whoever was refused the
+// other.
+func (s *Session) live() {
+	swept := make(chan struct{})
+	go func() { // ends when the session does
+		defer close(swept)
+		s.sweeper()
+	}()
+	s.monitor()
+	<-swept
+}
+
 // monitor is the session's own goroutine: it sends the keeper's proofs, closes a
 // connection on which they hang, notices the turns in and out of Suspect, ends
 // the session when its time is over, and winds down what is left after the end.
@@ -125,6 +138,7 @@ func (s *Session) keeper(a *action, now instant) (next instant) {
 // windDown says goodbye to the server and to the zk.Conn, in that order of
 // urgency, and returns when the zk.Conn's goroutines have ended.
 func (s *Session) windDown() {
+	<-s.known // a monitor that is awake sees the end before the holders do
 	s.mu.Lock()
 	c, why, limit := s.wire, s.reason, s.timeout/6
 	s.mu.Unlock()

@@ -25,6 +25,7 @@ type Session struct {
 	poke  chan struct{} // capacity 1: the monitor looks again
 	first chan struct{} // closed when the first handshake is through
 	gone  chan struct{} // closed when the zk.Conn has wound down
+	known chan struct{} // closed when everybody here has been told of the end
 	told  bool          // the ensemble knows of the end; read after gone
 
 	// blown is the fuse. Once set, no byte of the zk.Conn leaves this process
@@ -57,6 +58,7 @@ type Session struct {
 	wakeAt     instant // when the monitor looks next unless it is woken
 	kept       int
 	armed      bool    // trusted time has been left at some moment since kept left 0
+	over       bool    // found overdue when a keep ended
 	keeperAt   instant // when the keeper's newest proof was asked for
 	keeperBusy bool
 	keeperTurn int // where in claims it begins
@@ -76,7 +78,7 @@ func newSession(c *Client) *Session {
 		poke: make(chan struct{}, 1), first: make(chan struct{}), fused: make(chan struct{}),
 		next: make(chan struct{}), suspicion: make(chan struct{}),
 		watches: make(map[string]*watchEntry), lists: make(map[listKey]*Pending[[]string]),
-		gone: make(chan struct{}), parked: make(chan struct{}),
+		gone: make(chan struct{}), known: make(chan struct{}), parked: make(chan struct{}),
 	}
 	s.debts.wake = make(chan struct{}, 1)
 	s.servers = newServers(s, c.cfg.Servers)
@@ -218,7 +220,7 @@ func (s *Session) err() error {
 // after it teaches nothing, because State and Remaining have already said that
 // all is over.
 func (s *Session) overdue(now instant) bool {
-	if !s.up && s.conns > 0 && now-s.downAt >= s.timeout {
+	if s.over || !s.up && s.conns > 0 && now-s.downAt >= s.timeout {
 		return true
 	}
 	until, ok := s.trust.until()
@@ -268,6 +270,7 @@ func (s *Session) end(why Reason) {
 		c.tell(why)
 	}
 	s.cancel(err)
+	close(s.known)
 	s.wakeMonitor()
 	s.log.Info("session ended", zap.Error(err))
 }
