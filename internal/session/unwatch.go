@@ -37,9 +37,14 @@ func (c *conn) unwatch() []byte {
 	return events
 }
 
-// watched returns the nodes that the zk.Conn may have a watch of ours on.
+// watched returns the nodes that the zk.Conn may have a watch of ours on. Those
+// that nobody has armed on the connection that has ended are forgotten: they may
+// have gone while the client was away, with all who waited for it, and then have
+// no event to forget them by.
 func (s *Session) watched() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return slices.Sorted(maps.Keys(s.watches))
+	nodes := slices.Sorted(maps.Keys(s.watches))
+	maps.DeleteFunc(s.watches, func(_ string, e *watchEntry) bool { return e.arming == nil && e.conn < s.conns })
+	return nodes
 }

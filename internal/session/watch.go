@@ -74,8 +74,13 @@ func (s *Session) Watch(ctx context.Context, node string) (*Watch, error) {
 			return nil, s.Err()
 		}
 		s.mu.Lock()
-		w, err := &Watch{entry: e, stat: e.stat}, e.err
+		w, err, armedOn := &Watch{entry: e, stat: e.stat}, e.err, e.conn
 		s.mu.Unlock()
+		if err == nil && armedOn < conn {
+			// Joined what was asked on an earlier connection and came in late: the
+			// zk.Conn has forgotten that watch, and no reconnect is ahead to wake us.
+			continue
+		}
 		if err == nil {
 			return w, nil
 		}
