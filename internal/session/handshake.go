@@ -98,6 +98,9 @@ func (s *Session) connected(c *conn, resp wire.ConnectResponse) error {
 		s.trust.rule = s.client.cfg.rule(timeout)
 	} else {
 		s.trust.renegotiate(timeout)
+		// A default tick that gave way to a short timeout says nothing about servers
+		// that grant a longer one.
+		s.trust.tick = max(s.trust.tick, s.client.cfg.rule(timeout).tick)
 	}
 	c.touches = newTouches(s.trust.rule, timeout, c.began)
 	s.up, s.upAt = true, now
@@ -116,7 +119,8 @@ func (s *Session) connected(c *conn, resp wire.ConnectResponse) error {
 	return nil
 }
 
-// down takes note that c is gone.
+// down takes note that c is gone, and closes its socket: if the session ends next,
+// nobody else has it.
 func (s *Session) down(c *conn) {
 	s.mu.Lock()
 	// After the end the monitor still says goodbye on it.
@@ -130,6 +134,7 @@ func (s *Session) down(c *conn) {
 	}
 	s.mu.Unlock()
 	if mine {
+		c.cut()
 		s.wakeMonitor()
 	}
 }
@@ -159,7 +164,9 @@ func (s *Session) answered(c *conn, h wire.ReplyHeader) {
 		}
 	} else if r, ok := c.sent[h.Xid]; ok {
 		delete(c.sent, h.Xid)
-		c.touches.answered(r.start, now)
+		if r.op != wire.OpSetAuth { // the one request that a server takes without touching the session
+			c.touches.answered(r.start, now)
+		}
 		if r.op.Commits() && h.Err.Definite() {
 			if !s.trust.proven || r.start > s.trust.proof {
 				s.sleptAt = r.slept

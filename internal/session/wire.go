@@ -252,7 +252,11 @@ func (c *conn) farewell(limit time.Duration) bool {
 	if c.sock == nil {
 		return false
 	}
-	cut := time.AfterFunc(limit, c.cut)
+	late := make(chan struct{})
+	cut := time.AfterFunc(limit, func() {
+		defer close(late)
+		c.cut()
+	})
 	defer cut.Stop()
 	defer c.cut()
 	select {
@@ -268,7 +272,10 @@ func (c *conn) farewell(limit time.Duration) bool {
 	if err != nil {
 		return false
 	}
-	<-c.gone
+	select {
+	case <-c.gone:
+	case <-late: // a zk.Conn that could not decode an event reads no more
+	}
 	return c.told.Load()
 }
 
