@@ -3,6 +3,7 @@ package session
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"github.com/go-zookeeper/zk"
 )
@@ -110,12 +111,17 @@ func Here[T any](s *Session, op func(*zk.Conn) (T, error)) (T, error) {
 }
 
 // explain puts the end of the session in place of the zk.Conn's way to say that
-// it was closed, which is no news to a caller.
+// it was closed, which is no news to a caller. What else an op had to say is kept.
 func (s *Session) explain(err error) error {
-	if err != nil && OutcomeOf(err) == OutcomeUnknown {
-		if lost := s.Err(); lost != nil {
-			return lost
-		}
+	if err == nil || OutcomeOf(err) != OutcomeUnknown {
+		return err
 	}
-	return err
+	lost := s.Err()
+	switch {
+	case lost == nil, errors.Is(err, ErrLost):
+		return err
+	case errors.Is(err, zk.ErrConnectionClosed), errors.Is(err, zk.ErrClosing), errors.Is(err, zk.ErrSessionExpired):
+		return lost
+	}
+	return fmt.Errorf("%w: %w", lost, err)
 }

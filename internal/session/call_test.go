@@ -91,3 +91,18 @@ func TestDialSaysWhatWasTried(t *testing.T) {
 		})
 	}
 }
+
+// An op's own error is news even when the session has ended meanwhile.
+func TestTheEndOfASessionDoesNotHideWhatAnOpSaid(t *testing.T) {
+	virtually(t, func(b *bench) {
+		c := b.dial("a")
+		s := b.session(c)
+		said := errors.New("sold out")
+		p := Start(s, func(*zk.Conn) (int, error) { return 0, said })
+		<-p.Done()
+		b.close(c)
+		_, err := Await(b.Context(), s, p)
+		require.ErrorIs(b, err, said)
+		require.ErrorIs(b, err, ErrLost)
+	})
+}

@@ -120,6 +120,7 @@ func (s *Session) sweeper() {
 	var conn uint64
 	timer := time.NewTimer(idle)
 	defer timer.Stop()
+	waiting := false // the timer runs for a failed debt
 	for {
 		due := false
 		select {
@@ -138,14 +139,20 @@ func (s *Session) sweeper() {
 			s.debts.failed = nil
 			s.debts.retries++
 		}
+		failed := len(s.debts.failed) > 0
 		pause := idle
-		if len(s.debts.failed) > 0 {
+		if failed {
 			pause = min(s.timeout/16<<min(s.debts.retries, 6), 4*s.timeout)
 		} else if len(s.debts.queue) == 0 && s.debts.paying == 0 {
 			s.debts.retries = 0
 		}
 		s.mu.Unlock()
-		timer.Reset(pause)
+		// One that fails now is tried with those that wait already: if each began the
+		// pause anew, debts that keep failing would put off all others for ever.
+		if !failed || !waiting || due {
+			timer.Reset(pause)
+		}
+		waiting = failed
 		s.payMore()
 	}
 }

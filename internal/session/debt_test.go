@@ -61,3 +61,25 @@ func TestDebtsOutliveOutagesAndEndWithTheSession(t *testing.T) {
 		<-s.Owe(func(context.Context) bool { panic("the session has ended") }).Done()
 	})
 }
+
+// A stream of debts that cannot be paid, as where a directory refuses deletes,
+// must not put off for ever what only has to be tried again.
+func TestDebtsThatKeepComingDoNotPutOffTheOthers(t *testing.T) {
+	virtually(t, func(b *bench) {
+		c := b.dial("a")
+		s := b.session(c)
+		var tries atomic.Int32
+		d := s.Owe(func(context.Context) bool { return tries.Add(1) == 3 })
+		begin := time.Now()
+		for time.Since(begin) < testTimeout {
+			s.Owe(func(context.Context) bool { return false })
+			time.Sleep(testTimeout / 64)
+		}
+		select {
+		case <-d.Done():
+		default:
+			b.Fatalf("tried %d times in a whole timeout", tries.Load())
+		}
+		b.close(c)
+	})
+}
