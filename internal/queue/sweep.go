@@ -42,6 +42,7 @@ func (p *Place) leave(owe func(func(context.Context) bool) *session.Debt) *Depar
 				p.doubted = true
 			}
 		case <-p.s.Context().Done():
+			return &Departure{done: closed()} // the session has taken along what may be there
 		}
 	}
 	d := &Departure{}
