@@ -15,6 +15,10 @@ import (
 // with anything but a server's definite answer (such as zk.ErrNoNode) may have
 // taken effect as well.
 //
+// A watch that op sets is the Conn's affair: it asks for it again on each new
+// connection, and a change that falls between two connections that break in quick
+// succession can be told to nobody. Look again after a while, or after a reconnect.
+//
 // op runs on a goroutine of its own. It must write nothing outside itself except
 // through its result, and must not keep, Close or AddAuth the Conn. A panic in op
 // is raised in the caller, unless the call was abandoned.

@@ -37,7 +37,7 @@ const (
 	SessionExpired  Reason = iota + 1 // the ensemble ended the session
 	SessionReplaced                   // a server handed out another session on a reconnect
 	TrustRanOut                       // no proof in time, by this process's own clock
-	NodeDeleted                       // somebody else deleted the hold's node
+	NodeDeleted                       // by somebody else, or by the end of the session: of one that expires on a live connection the node's event comes first
 	MaxHold                           // held as long as WithMaxHold allows
 	EagerLoss                         // Suspect, under WithEagerLoss
 	ClientClosed                      // zkconn.Client.Close

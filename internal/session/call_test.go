@@ -92,6 +92,17 @@ func TestDialSaysWhatWasTried(t *testing.T) {
 	}
 }
 
+// A server that accepts and then says nothing is not "no answer yet" for ever.
+func TestDialSaysThatAHandshakeFailed(t *testing.T) {
+	virtually(t, func(b *bench) {
+		b.server.Blackhole(true)
+		ctx, cancel := context.WithTimeout(b.Context(), testTimeout/2)
+		defer cancel()
+		_, err := Dial(ctx, Config{Servers: []string{"10.0.0.1:2181"}, Dialer: b.net.Dialer("a"), Timeout: testTimeout, Tick: testTick})
+		require.ErrorContains(b, err, "10.0.0.1:2181: zkconn: handshake: no answer within 2s")
+	})
+}
+
 // An op's own error is news even when the session has ended meanwhile.
 func TestTheEndOfASessionDoesNotHideWhatAnOpSaid(t *testing.T) {
 	virtually(t, func(b *bench) {

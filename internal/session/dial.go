@@ -50,6 +50,7 @@ func (s *Session) dial(network, address string, _ time.Duration) (net.Conn, erro
 		return nil, err
 	}
 	c := newConn(s, sock, limit)
+	c.server = address
 	if !s.adopt(c) {
 		c.cut()
 		return newConn(s, nil, 0), nil

@@ -39,6 +39,8 @@ type conn struct {
 	sock  net.Conn
 	limit time.Duration // for the handshake
 
+	server string // as the list of servers names it
+
 	writer chan struct{} // capacity 1: the right to write to sock, never a mutex across I/O
 	quit   chan struct{} // closed when the zk.Conn says goodbye or closes
 	gone   chan struct{} // closed when nothing more will be read from sock
@@ -180,6 +182,7 @@ func (c *conn) Read(b []byte) (int, error) {
 	if len(c.owed) == 0 && !c.passed.Load() {
 		reply, err := c.handshake()
 		if err != nil {
+			c.s.servers.failed(c.server, err)
 			c.end()
 			c.s.down(c)
 			return 0, err
