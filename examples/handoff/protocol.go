@@ -27,18 +27,19 @@ const orderWrite = "write"
 
 // What a report can be about.
 const (
-	saysConnected = "connected" // a session stands
-	saysState     = "state"     // of the attempt at the lock, at each change
-	saysWaiting   = "waiting"   // behind another contender
-	saysGranted   = "granted"
-	saysRaised    = "raised"    // the store knows the token
-	saysRead      = "read"      // the report
-	saysReady     = "ready"     // computed, and the hold is good for the write: waits for the order
-	saysPublished = "published" // the store has taken the report
-	saysRefused   = "refused"   // it has not, and never will
-	saysLost      = "lost"      // the hold, as its own context says
-	saysDone      = "done"      // the lock is given back, the session closed
-	saysFailed    = "failed"    // anything that is not a part of the story
+	saysConnecting = "connecting"
+	saysConnected  = "connected" // a session stands
+	saysState      = "state"     // of the attempt at the lock, at each change
+	saysWaiting    = "waiting"   // behind another contender
+	saysGranted    = "granted"
+	saysRaised     = "raised"    // the store knows the token
+	saysRead       = "read"      // the report
+	saysReady      = "ready"     // computed, and the hold is good for the write: waits for the order
+	saysPublished  = "published" // the store has taken the report
+	saysRefused    = "refused"   // it has not, and never will
+	saysLost       = "lost"      // the hold, as its own context says
+	saysDone       = "done"      // the lock is given back, the session closed
+	saysFailed     = "failed"    // anything that is not a part of the story
 )
 
 // says is one line of a worker's output.

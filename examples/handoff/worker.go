@@ -10,6 +10,7 @@ import (
 	"io"
 	"os"
 	"strconv"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -27,7 +28,11 @@ type worker struct {
 	out    *lines
 	store  *storeClient
 	token  atomic.Pointer[fencing.Token] // once granted
+	lost   bool                          // the hold ended by itself
 }
+
+// patience is how long a worker looks for ZooKeeper.
+const patience = 10 * time.Second
 
 // runWorker is a worker process's main.
 func runWorker(name string, in io.Reader, out io.Writer) error {
@@ -60,12 +65,19 @@ func runWorker(name string, in io.Reader, out io.Writer) error {
 		w.say(says{What: saysFailed, Text: err.Error()})
 		return err
 	}
-	w.say(says{What: saysDone, Text: "done: lock given back, session closed"})
+	end := "lock given back"
+	if w.lost {
+		end = "nothing left to give back"
+	}
+	w.say(says{What: saysDone, Text: "done: " + end + ", session closed"})
 	return nil
 }
 
 func (w *worker) run(ctx context.Context) (err error) {
-	client, err := zkconn.Dial(ctx, w.job.Servers,
+	w.say(says{What: saysConnecting, Text: fmt.Sprintf("connecting to %s", strings.Join(w.job.Servers, ", "))})
+	dialing, cancel := context.WithTimeoutCause(ctx, patience, fmt.Errorf("gave up after %v; is ZooKeeper running there, and -zk right?", patience))
+	defer cancel()
+	client, err := zkconn.Dial(dialing, w.job.Servers,
 		zkconn.WithSessionTimeout(w.job.Timeout), zkconn.WithIdentity(w.name))
 	if err != nil {
 		return err
@@ -87,6 +99,7 @@ func (w *worker) run(ctx context.Context) (err error) {
 		return err
 	}
 	err = mutex.Do(ctx, w.publish)
+	w.lost = errors.Is(err, zklock.ErrLost)
 	// Both are a part of the story, and publish has told it.
 	if errors.Is(err, fencing.ErrStale) || errors.Is(err, zklock.ErrLost) {
 		return nil
