@@ -21,12 +21,19 @@ var errNoReturn = errors.New("zkconn: op did not return")
 
 // Start runs op on s, on a goroutine that Client.Close waits for.
 func Start[T any](s *Session, op func(*zk.Conn) (T, error)) *Pending[T] {
-	p := &Pending[T]{done: make(chan struct{})}
+	p := newPending[T]()
 	if !s.client.Go(func() { p.run(s, op) }) {
-		p.err = ErrClosed
-		close(p.done)
+		p.refuse()
 	}
 	return p
+}
+
+func newPending[T any]() *Pending[T] { return &Pending[T]{done: make(chan struct{})} }
+
+// refuse is what becomes of a request that nobody sends any more.
+func (p *Pending[T]) refuse() {
+	p.err = ErrClosed
+	close(p.done)
 }
 
 func (p *Pending[T]) run(s *Session, op func(*zk.Conn) (T, error)) {
@@ -64,7 +71,7 @@ func CallForeign[T any](ctx context.Context, s *Session, op func(*zk.Conn) (T, e
 	if err := s.ready(ctx); err != nil {
 		return zero, err
 	}
-	p := &Pending[T]{done: make(chan struct{})}
+	p := newPending[T]()
 	go p.run(s, op) // ends with op, whose requests all return when the session ends
 	return Await(ctx, s, p)
 }

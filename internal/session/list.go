@@ -16,12 +16,62 @@ func (s *Session) Children(ctx context.Context, path string) ([]string, error) {
 	return Await(ctx, s, s.StartChildren(path))
 }
 
-// StartChildren is Children for whoever has more to ask in the same flight.
+// lister has one list of a path under way at a time.
+type lister struct {
+	next *Pending[[]string] // for all who have asked since it was begun; nil if nobody has
+}
+
+// StartChildren is Children for whoever has more to ask in the same flight. While
+// a list of path is under way, all who ask for another share the next one: were
+// each to send its own, a crowd of n that queues up on one connection would have
+// the server send n lists of up to n names, and what proves the session would
+// stand behind them. The result is shared: read only.
 func (s *Session) StartChildren(path string) *Pending[[]string] {
-	return Start(s, func(c *zk.Conn) ([]string, error) {
-		names, _, err := c.Children(path)
-		return names, err
-	})
+	p := newPending[[]string]()
+	s.mu.Lock()
+	l, busy := s.listers[path]
+	if busy {
+		if l.next == nil {
+			l.next = p
+		}
+		p = l.next
+	} else {
+		s.listers[path] = &lister{}
+	}
+	s.mu.Unlock()
+	if !busy {
+		s.list(path, p)
+	}
+	return p
+}
+
+// list fulfils p and then what has been asked for meanwhile.
+func (s *Session) list(path string, p *Pending[[]string]) {
+	if s.client.Go(func() {
+		for p != nil {
+			p.run(s, func(c *zk.Conn) ([]string, error) {
+				names, _, err := c.Children(path)
+				return names, err
+			})
+			p = s.nextList(path)
+		}
+	}) {
+		return
+	}
+	for ; p != nil; p = s.nextList(path) {
+		p.refuse()
+	}
+}
+
+func (s *Session) nextList(path string) *Pending[[]string] {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	l := s.listers[path]
+	p := l.next
+	if l.next = nil; p == nil {
+		delete(s.listers, path)
+	}
+	return p
 }
 
 // StartChildrenOn lists path for one of many who look again after reconnect
@@ -34,7 +84,7 @@ func (s *Session) StartChildrenOn(path string, conn uint64) *Pending[[]string] {
 	p := s.lists[key]
 	begin := p == nil
 	if begin {
-		p = &Pending[[]string]{done: make(chan struct{})}
+		p = newPending[[]string]()
 		s.lists[key] = p
 	}
 	s.mu.Unlock()
@@ -49,8 +99,7 @@ func (s *Session) StartChildrenOn(path string, conn uint64) *Pending[[]string] {
 			return names, err
 		})
 	}) {
-		p.err = ErrClosed
-		close(p.done)
+		p.refuse()
 	}
 	return p
 }

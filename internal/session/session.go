@@ -68,6 +68,7 @@ type Session struct {
 	suspicion  chan struct{}
 
 	watches map[string]*watchEntry
+	listers map[string]*lister
 	lists   map[listKey]*Pending[[]string]
 	debts   debts
 }
@@ -77,7 +78,7 @@ func newSession(c *Client) *Session {
 		client: c, log: c.cfg.Logger, base: time.Now(),
 		poke: make(chan struct{}, 1), first: make(chan struct{}), fused: make(chan struct{}),
 		next: make(chan struct{}), suspicion: make(chan struct{}),
-		watches: make(map[string]*watchEntry), lists: make(map[listKey]*Pending[[]string]),
+		watches: make(map[string]*watchEntry), listers: make(map[string]*lister), lists: make(map[listKey]*Pending[[]string]),
 		gone: make(chan struct{}), known: make(chan struct{}), parked: make(chan struct{}),
 	}
 	s.debts.wake = make(chan struct{}, 1)
