@@ -62,7 +62,7 @@ func (c *Client) Session(ctx context.Context) (*Session, error) {
 // library's goroutines and for ctx, never for user code, so that it may be
 // called inside a callback. The error says that no server could be told (the
 // nodes then live until the session timeout is over) or that ctx ended first.
-// Close again returns nil.
+// Close again waits again, and returns nil once everything has ended.
 func (c *Client) Close(ctx context.Context) error { return c.c.Close(ctx) }
 
 // Internal is for this module's own packages: nobody else can name its type.

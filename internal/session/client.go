@@ -207,7 +207,8 @@ func (c *Client) Logger() *zap.Logger { return c.cfg.Logger }
 
 // Close ends the session, and with it every hold and wait, and waits for the
 // library's goroutines and for ctx. The error says that the ensemble could not
-// be told, or that ctx ended first; a repeated Close returns nil.
+// be told, or that ctx ended first. A repeated Close waits again, and returns nil
+// once all has ended.
 func (c *Client) Close(ctx context.Context) error {
 	c.mu.Lock()
 	again := c.closed
@@ -230,9 +231,6 @@ func (c *Client) Close(ctx context.Context) error {
 		select {
 		case <-c.done:
 		default:
-			if again {
-				return nil
-			}
 			return fmt.Errorf("zkconn: close: still winding down: %w", context.Cause(ctx))
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-zookeeper/zk"
 	"github.com/stretchr/testify/require"
 
 	"github.com/zkfence/zkfence/zktest"
@@ -62,4 +63,41 @@ func TestCloseNeverFallsBetweenTwoConnections(t *testing.T) {
 		require.NoError(t, c.Close(t.Context()))
 		require.Less(t, time.Since(begin), 900*time.Millisecond, "round %d", i)
 	}
+}
+
+// An op may not close the zk.Conn. One that does costs its session, and no Close
+// for ever after.
+func TestAnOpThatClosesTheZkConnHangsNoClose(t *testing.T) {
+	for name, wait := range map[string]time.Duration{"AtOnce": 0, "OnceTheSessionIsLost": 2 * testTimeout} {
+		t.Run(name, func(t *testing.T) {
+			virtually(t, func(b *bench) {
+				c := b.dial("a")
+				_, err := CallForeign(b.Context(), b.session(c), func(z *zk.Conn) (int, error) { z.Close(); return 0, nil })
+				require.NoError(b, err)
+				<-time.After(wait)
+				b.session(c)
+				ctx, cancel := context.WithTimeout(b.Context(), testTimeout)
+				defer cancel()
+				require.NoError(b, c.Close(ctx))
+			})
+		})
+	}
+}
+
+// A Close that ran into its context has not closed: the next one must not say so.
+func TestARepeatedCloseWaitsAgain(t *testing.T) {
+	virtually(t, func(b *bench) {
+		c := b.dial("a")
+		held := make(chan struct{})
+		require.True(b, c.Go(func() { <-held }))
+		for range 2 {
+			ctx, cancel := context.WithTimeout(b.Context(), testTimeout)
+			err := c.Close(ctx)
+			cancel()
+			require.ErrorIs(b, err, context.DeadlineExceeded)
+			require.ErrorContains(b, err, "still winding down")
+		}
+		close(held)
+		require.NoError(b, c.Close(context.WithoutCancel(b.Context())))
+	})
 }

@@ -156,10 +156,18 @@ func (s *Session) windDown() {
 	}
 	// Close between two connections, and the zk.Conn's loop ends before it has
 	// taken the closing request, for which Close then waits a whole second.
-	<-s.parked
-	s.zk.Close()
-	for range s.events { // closed by the zk.Conn when it has ended
+	ended := make(chan struct{})
+	go func() { // ends when the zk.Conn does
+		defer close(ended)
+		for range s.events {
+		}
+	}()
+	select {
+	case <-s.parked:
+	case <-ended: // an op has closed it, against the rules: it will never come to rest
 	}
+	s.zk.Close()
+	<-ended
 	s.sweepEnded()
 	if !s.told && (why == TrustRanOut || why == Closed) {
 		s.told = s.lastWord(why)
