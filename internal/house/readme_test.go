@@ -9,22 +9,42 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/zkfence/zkfence/zktest"
 )
 
-// A program that people copy from the README compiles, together with the one
-// function that it leaves to them.
-func TestTheReadmesProgramCompiles(t *testing.T) {
-	dir := root(t)
-	readme, err := os.ReadFile(filepath.Join(dir, "README.md"))
-	require.NoError(t, err)
-	_, rest, found := strings.Cut(string(readme), "```go\n")
-	require.True(t, found, "the README has no Go program")
-	program, _, found := strings.Cut(rest, "```")
-	require.True(t, found)
-	program += "\nfunc publish(ctx context.Context, stamp fencing.Stamp, name string) error { return nil }\n"
-	program = strings.Replace(program, "import (", "import (\n\t\"github.com/zkfence/zkfence/fencing\"", 1)
+// A program that people copy from the README compiles as it is printed, with
+// nothing added, and does what it says once it finds a ZooKeeper.
+func TestTheReadmesProgramRuns(t *testing.T) {
+	program := readmesFirst(t, "go")
+	built := filepath.Join(t.TempDir(), "readme")
+	build(t, program, built)
 
-	tmp := t.TempDir()
+	const address = "127.0.0.1:2181"
+	require.Contains(t, program, address)
+	server := zktest.New(t)
+	build(t, strings.Replace(program, address, server.Addr(), 1), built)
+	out, err := exec.CommandContext(t.Context(), built).CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	require.Regexp(t, `^reports/2026-07\.csv: write with 0x[0-9a-f]+:1\n$`, string(out))
+}
+
+// readmesFirst is the first fenced block in that language.
+func readmesFirst(t *testing.T, language string) string {
+	t.Helper()
+	readme, err := os.ReadFile(filepath.Join(root(t), "README.md"))
+	require.NoError(t, err)
+	_, rest, found := strings.Cut(string(readme), "```"+language+"\n")
+	require.True(t, found, "the README has no %s", language)
+	block, _, found := strings.Cut(rest, "```")
+	require.True(t, found)
+	return block
+}
+
+// build compiles a program as a command of this module.
+func build(t *testing.T, program, into string) {
+	t.Helper()
+	dir, tmp := root(t), t.TempDir()
 	source := filepath.Join(tmp, "main.go")
 	require.NoError(t, os.WriteFile(source, []byte(program), 0o600))
 	overlay, err := json.Marshal(map[string]map[string]string{
@@ -33,7 +53,7 @@ func TestTheReadmesProgramCompiles(t *testing.T) {
 	require.NoError(t, err)
 	plan := filepath.Join(tmp, "overlay.json")
 	require.NoError(t, os.WriteFile(plan, overlay, 0o600))
-	cmd := exec.Command("go", "build", "-overlay", plan, "-o", os.DevNull, "./internal/house/readme")
+	cmd := exec.Command("go", "build", "-overlay", plan, "-o", into, "./internal/house/readme")
 	cmd.Dir = dir
 	out, err := cmd.CombinedOutput()
 	require.NoError(t, err, "%s", out)
