@@ -7,7 +7,7 @@ import (
 
 // judge reads a list that must contain our own node.
 func (p *Place) judge(ctx context.Context, children []string, on Events) (standing, error) {
-	var contenders []Name
+	contenders := make([]Name, 0, len(children))
 	listed := false
 	for _, child := range children {
 		n := Parse(child)

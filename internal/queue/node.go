@@ -84,4 +84,11 @@ func parseSeq(s string) (seq int64, ok bool) {
 func prefix(guid string) string { return guidPrefix + guid + "-" + ourSuffix }
 
 // carries reports whether child is one of guid's nodes by its name.
-func carries(child, guid string) bool { return strings.HasPrefix(child, prefix(guid)) }
+// It allocates nothing: a crowd asks for each of its names, each of them.
+func carries(child, guid string) bool {
+	rest, ok := strings.CutPrefix(child, guidPrefix)
+	if ok {
+		rest, ok = strings.CutPrefix(rest, guid)
+	}
+	return ok && strings.HasPrefix(rest, "-"+ourSuffix)
+}
