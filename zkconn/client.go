@@ -48,7 +48,8 @@ func Dial(ctx context.Context, servers []string, opts ...Option) (*Client, error
 }
 
 // Session returns the current session, waiting for one. The error is ErrClosed
-// after Close, else ctx's cause.
+// after Close; else it wraps ctx's cause and, where no session stands, names each
+// server with what became of it.
 func (c *Client) Session(ctx context.Context) (*Session, error) {
 	s, err := c.c.Session(ctx)
 	if err != nil {

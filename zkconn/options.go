@@ -53,8 +53,9 @@ func WithServerTick(d time.Duration) Option {
 	return func(c *session.Config) error { c.Tick = d; return above0("server tick", d) }
 }
 
-// WithLogger has the Client log: sessions lost at info and what delays a new one
-// at warn, connections and the zk.Conn's own lines at debug.
+// WithLogger has the Client log: sessions lost at info, what delays a new one at
+// warn (that no server answers: once per session timeout), connections and the
+// zk.Conn's own lines at debug.
 //
 // Defaults to no log.
 func WithLogger(l *zap.Logger) Option {

@@ -23,6 +23,7 @@ type Client struct {
 	mu      sync.Mutex
 	closed  bool
 	current *Session
+	newest  *Session      // the one opened last, whether or not it has ever stood
 	changed chan struct{} // closed when current is another
 }
 
@@ -52,6 +53,9 @@ func Dial(ctx context.Context, cfg Config) (*Client, error) {
 // open makes one session, with as many attempts as ctx allows.
 func (c *Client) open(ctx context.Context) (*Session, error) {
 	s := newSession(c)
+	c.mu.Lock()
+	c.newest = s
+	c.mu.Unlock()
 	var err error
 	s.zk, s.events, err = zk.Connect(c.cfg.Servers, c.cfg.Timeout,
 		zk.WithDialer(s.dial), zk.WithHostProvider(s.servers), zk.WithEventCallback(s.event),
@@ -150,20 +154,23 @@ func (c *Client) publish(s *Session) {
 	}
 }
 
-// Session returns the current session, waiting for one. The error is ErrClosed
-// or ctx's cause.
+// Session returns the current session, waiting for one. The error is ErrClosed,
+// or it wraps ctx's cause and says what became of the servers.
 func (c *Client) Session(ctx context.Context) (*Session, error) {
 	for {
 		c.mu.Lock()
-		s, changed, closed := c.current, c.changed, c.closed
+		s, newest, changed, closed := c.current, c.newest, c.changed, c.closed
 		c.mu.Unlock()
 		if closed {
 			return nil, ErrClosed
 		}
-		if ctx.Err() != nil {
-			return nil, context.Cause(ctx)
-		}
-		if s != nil && s.Err() == nil {
+		stands := s != nil && s.Err() == nil
+		switch {
+		case ctx.Err() != nil && stands:
+			return nil, fmt.Errorf("zkconn: session: %w", context.Cause(ctx))
+		case ctx.Err() != nil:
+			return nil, fmt.Errorf("zkconn: session: no session (%s): %w", newest.servers.report(), context.Cause(ctx))
+		case stands:
 			return s, nil
 		}
 		select {

@@ -29,6 +29,7 @@ func (s *Session) dial(network, address string, _ time.Duration) (net.Conn, erro
 	if timeout == 0 {
 		timeout = s.client.cfg.Timeout
 	}
+	s.warnOfDelay(timeout)
 	if d := s.servers.pause(timeout); d > 0 {
 		t := time.NewTimer(d)
 		select {

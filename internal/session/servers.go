@@ -97,6 +97,14 @@ func (v *servers) ended(up, timeout time.Duration) {
 	}
 }
 
+// rounds is how often the whole list has been tried, before the dial that Next
+// has just chosen, since a handshake last went through.
+func (v *servers) rounds() int {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return (v.tried - 1) / len(v.list)
+}
+
 // pause is how long to wait before the dial that Next has just chosen: nothing
 // in the first round, then growing from a 200th of the timeout to a 16th, and
 // never beyond a second. After connections that were over soon it is less, up to

@@ -22,6 +22,8 @@ type Session struct {
 	ctx    context.Context
 	cancel context.CancelCauseFunc
 
+	warnedAt instant // of the newest warning that no session stands; the dialer's only
+
 	poke  chan struct{} // capacity 1: the monitor looks again
 	first chan struct{} // closed when the first handshake is through
 	gone  chan struct{} // closed when the zk.Conn has wound down
@@ -263,7 +265,7 @@ func (s *Session) end(why Reason) {
 	s.blown.Store(true)
 	claims := s.claims
 	s.claims = nil
-	err := s.err()
+	err, stood := s.err(), s.id != 0
 	s.mu.Unlock()
 
 	close(s.fused)
@@ -273,5 +275,7 @@ func (s *Session) end(why Reason) {
 	s.cancel(err)
 	close(s.known)
 	s.wakeMonitor()
-	s.log.Info("session ended", zap.Error(err))
+	if stood {
+		s.log.Info("session ended", zap.Error(err))
+	}
 }
