@@ -37,6 +37,9 @@ type attempt struct {
 	ended chan struct{} // closed when a hold's ownership has ended, either way
 	gone  chan struct{} // closed when state is Idle again
 
+	refused   chan struct{}    // closed when a server has refused to let our node go
+	departure *queue.Departure // whose refusal that is; set before refused is closed
+
 	mu     sync.Mutex // never held across a channel operation that can wait, I/O or users' code
 	state  State
 	lost   *LostError
@@ -46,7 +49,7 @@ type attempt struct {
 func newAttempt(ctx context.Context, m *Mutex, op string, try bool) *attempt {
 	a := &attempt{
 		client: m.client, line: m.line, cfg: &m.cfg, log: m.log, op: op, ctx: ctx, try: try,
-		decided: make(chan struct{}), ended: make(chan struct{}), gone: make(chan struct{}),
+		decided: make(chan struct{}), ended: make(chan struct{}), gone: make(chan struct{}), refused: make(chan struct{}),
 	}
 	if m.cfg.trace != nil {
 		a.trace = &tracer{hooks: m.cfg.trace, at: Attempt{Path: m.line.Dir, ID: m.attempts.Add(1)}}
@@ -106,6 +109,8 @@ func (a *attempt) abandon(place *queue.Place, cause error) {
 		d := place.Leave()
 		select {
 		case <-d.Done():
+		case <-d.Refused():
+			err = errors.Join(err, fmt.Errorf("zklock: %s %s: %w", a.op, a.line.Dir, d.Refusal()))
 		case <-a.ctx.Done():
 		}
 		a.fail(err)
@@ -128,7 +133,13 @@ func (a *attempt) fail(err error) {
 
 // leave waits until nothing of the attempt is left.
 func (a *attempt) leave(d *queue.Departure) {
-	<-d.Done()
+	select {
+	case <-d.Done():
+	case <-d.Refused():
+		a.departure = d
+		close(a.refused)
+		<-d.Done()
+	}
 	a.vanish(d.Proven())
 }
 

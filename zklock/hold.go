@@ -140,9 +140,12 @@ func (h *Hold) longest() time.Duration {
 
 // Unlock gives the lock back. Ownership, and Context, end when Unlock starts,
 // whatever it returns. Nil: the node is proven to be deleted. The *LostError if
-// the hold was lost first. Else ctx ended, or the session did, before the delete
-// was answered; it is carried out all the same, or the node goes with its
-// session. Unlock again joins the one under way, or repeats its answer.
+// the hold was lost first. Else a server refused the delete, which the error
+// wraps (zk.ErrNoAuth where the directory grants this client no DELETE) and of
+// which it names the node; or ctx ended, or the session did, before the delete
+// was answered. After each it is carried out as soon as it can be, or the node
+// goes with its session. Unlock again joins the one under way, or repeats its
+// answer.
 func (h *Hold) Unlock(ctx context.Context) error {
 	h.owned()
 	a := h.a
@@ -155,7 +158,14 @@ func (h *Hold) Unlock(ctx context.Context) error {
 	default:
 		select {
 		case <-a.gone:
+		case <-a.refused:
+			return a.refusal()
 		case <-ctx.Done():
+			select {
+			case <-a.refused:
+				return a.refusal()
+			default:
+			}
 			return fmt.Errorf("zklock: unlock %s: %w", a.line.Dir, context.Cause(ctx))
 		}
 	}
@@ -166,6 +176,11 @@ func (h *Hold) Unlock(ctx context.Context) error {
 		return fmt.Errorf("zklock: unlock %s: the session ended before the delete was answered: %w", a.line.Dir, h.session.Err())
 	}
 	return nil
+}
+
+// refusal is Unlock's error once refused is closed.
+func (a *attempt) refusal() error {
+	return fmt.Errorf("zklock: unlock %s: %w", a.line.Dir, a.departure.Refusal())
 }
 
 // Internal is for this module's own packages: nobody else can name its type.

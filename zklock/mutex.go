@@ -30,6 +30,10 @@ type Mutex struct {
 // Contenders are children of that znode, which is made when it is first needed;
 // nothing else should be kept in it. The error names what is wrong with which
 // argument; no request is sent.
+//
+// Of a directory that exists already the client needs CREATE, READ and DELETE.
+// Without DELETE the lock is granted and cannot be given back: Unlock says so at
+// once, and the node blocks all behind it for as long as the session lives.
 func New(c *zkconn.Client, path string, opts ...Option) (*Mutex, error) {
 	if c == nil {
 		return nil, errors.New("zklock: client = nil")
@@ -61,14 +65,15 @@ func New(c *zkconn.Client, path string, opts ...Option) (*Mutex, error) {
 // was proven first, the Hold is returned although ctx has ended since. Other
 // errors, all wrapped with the path: ErrQueueFull, ErrEvicted,
 // ErrForeignRecipe, zkconn.ErrClosed, and refusals of the server such as
-// zk.ErrNoAuth. After an error no node stays behind: what cannot be deleted at
+// zk.ErrNoAuth; New says which permissions it takes. After an error no node stays behind: what cannot be deleted at
 // once is deleted when the ensemble can be reached, or goes with the session.
 func (m *Mutex) Lock(ctx context.Context) (*Hold, error) {
 	return m.acquire(ctx, "lock", false)
 }
 
 // TryLock is Lock that waits for no other contender: if anybody holds or waits,
-// the error wraps ErrLocked, and its node is gone unless ctx ended first. It
+// the error wraps ErrLocked, and its node is gone unless ctx ended first or a
+// server refused the delete, which the error then wraps as well. It
 // still waits, until ctx ends, for a session and for the round trips. Two that
 // meet can both find the other waiting.
 func (m *Mutex) TryLock(ctx context.Context) (*Hold, error) {
@@ -97,7 +102,8 @@ func (m *Mutex) acquire(ctx context.Context, op string, try bool) (*Hold, error)
 //
 // The error is Lock's; else fn's, joined with the hold's *LostError if the hold
 // was lost before fn returned, also when fn returned nil: its work may have been
-// refused, or overtaken.
+// refused, or overtaken. Unlock's error is joined if a server refused to delete
+// the node: the next Do would wait behind it.
 func (m *Mutex) Do(ctx context.Context, fn func(ctx context.Context, h *Hold) error) (err error) {
 	h, err := m.acquire(ctx, "lock", false)
 	if err != nil {
@@ -108,10 +114,10 @@ func (m *Mutex) Do(ctx context.Context, fn func(ctx context.Context, h *Hold) er
 	returned := false
 	defer func() {
 		stop()
-		lost := h.settle(ctx)
+		failed := h.settle(ctx)
 		cancel(ErrReleased)
-		if returned && lost != nil && !errors.Is(err, lost) {
-			err = errors.Join(err, lost)
+		if returned && failed != nil && !errors.Is(err, failed) {
+			err = errors.Join(err, failed)
 		}
 	}()
 	err = fn(inner, h)
@@ -120,7 +126,8 @@ func (m *Mutex) Do(ctx context.Context, fn func(ctx context.Context, h *Hold) er
 	return err
 }
 
-// settle releases for Do and returns the loss that came first, if one did.
+// settle releases for Do and returns the loss that came first, if one did, or
+// a server's refusal.
 func (h *Hold) settle(ctx context.Context) error {
 	// ctx is most likely what ended fn; the delete must not end with it.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), h.session.Timeout())
@@ -129,6 +136,10 @@ func (h *Hold) settle(ctx context.Context) error {
 	var lost *LostError
 	if errors.As(err, &lost) {
 		return lost
+	}
+	var refused *queue.RefusedError
+	if errors.As(err, &refused) {
+		return err
 	}
 	if err != nil {
 		h.a.log.Warn("release not proven in time; it is carried out when the ensemble can be reached", zap.Error(err))
