@@ -3,6 +3,7 @@ package zkconn_test
 import (
 	"context"
 	"crypto/tls"
+	"math"
 	"strings"
 	"testing"
 	"time"
@@ -35,6 +36,7 @@ func TestBadInputNamesTheFieldAndTheValues(t *testing.T) {
 		{"TickAboveHalfTheTimeout", good, []zkconn.Option{zkconn.WithSessionTimeout(4 * time.Second), zkconn.WithServerTick(3 * time.Second)}, []string{"server tick", "3s", "4s"}},
 		{"MarginNegative", good, []zkconn.Option{zkconn.WithSafetyMargin(-1)}, []string{"safety margin", "-1ns"}},
 		{"NoTrustedTimeLeft", good, []zkconn.Option{zkconn.WithSessionTimeout(6 * time.Second), zkconn.WithServerTick(2 * time.Second), zkconn.WithSafetyMargin(3 * time.Second)}, []string{"margin 3s", "tick 2s", "timeout 6s"}},
+		{"TheLargestMargin", good, []zkconn.Option{zkconn.WithSafetyMargin(math.MaxInt64)}, []string{"margin 2562047h", "leaves no trusted time"}},
 		{"EmptyACL", good, []zkconn.Option{zkconn.WithACL([]zk.ACL{})}, []string{"ACL", "empty"}},
 		{"NilACL", good, []zkconn.Option{zkconn.WithACL(nil)}, []string{"ACL", "empty"}},
 		{"ACLWithoutPermissions", good, []zkconn.Option{zkconn.WithACL([]zk.ACL{{Scheme: "world", ID: "anyone"}})}, []string{"ACL[0]", "perms 0", "world"}},
@@ -51,7 +53,9 @@ func TestBadInputNamesTheFieldAndTheValues(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			_, err := zkconn.Dial(t.Context(), tt.servers, tt.opts...)
+			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+			defer cancel()
+			_, err := zkconn.Dial(ctx, tt.servers, tt.opts...)
 			require.Error(t, err)
 			for _, w := range tt.want {
 				require.ErrorContains(t, err, w)

@@ -134,7 +134,8 @@ func (c *Config) rule(timeout time.Duration) rule {
 // newest touch that a proof can vouch for may be a ping (every third of the
 // timeout) that half a tick has to ripen.
 func (r rule) check(timeout time.Duration) error {
-	if margin := r.marginOf(timeout); margin+r.tick/2+timeout/3 >= timeout {
+	// Compared by subtraction: a margin near the largest duration would overflow a sum.
+	if margin := r.marginOf(timeout); margin >= timeout-timeout/3-r.tick/2 {
 		return fmt.Errorf("zkconn: safety margin %v + half the server tick %v + a third of the session timeout %v leaves no trusted time; raise the timeout or lower the others", margin, r.tick, timeout)
 	}
 	return nil
