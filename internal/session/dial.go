@@ -3,6 +3,7 @@ package session
 import (
 	"context"
 	"crypto/tls"
+	"errors"
 	"net"
 	"time"
 
@@ -100,6 +101,8 @@ func (s *Session) openWithin(ctx context.Context, network, address string, limit
 	}
 }
 
+var errNoConn = errors.New("zkconn: the dialer returned neither a connection nor an error")
+
 func (c *Config) connect(ctx context.Context, network, address string, limit time.Duration) (net.Conn, error) {
 	var sock net.Conn
 	var err error
@@ -107,6 +110,9 @@ func (c *Config) connect(ctx context.Context, network, address string, limit tim
 		sock, err = c.Dialer(network, address, limit)
 	} else {
 		sock, err = (&net.Dialer{}).DialContext(ctx, network, address)
+	}
+	if err == nil && sock == nil {
+		err = errNoConn
 	}
 	if err != nil || c.TLS == nil {
 		return sock, err
