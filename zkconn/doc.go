@@ -5,9 +5,11 @@
 // session lives; only the resource that is written to can refuse the late
 // write, by the fencing token (package fencing). What this package promises is
 // the early word: a kept session's Context ends, and Remaining reaches 0,
-// before the ensemble can give the session's ephemerals to somebody else, as
-// long as this process is allowed to run and its monotonic clock keeps pace
-// with the servers' to within the safety margin.
+// before the ensemble can give what the session's ephemerals stand for to
+// somebody else, as long as this process is allowed to run, its monotonic clock
+// keeps pace with the servers' to within the safety margin, and nobody removes
+// the ephemerals or ends the session by hand. An operator's delete or a wiped
+// ensemble asks no clock: this process hears of it afterwards.
 //
 // # What counts as being known to the ensemble
 //
@@ -40,5 +42,7 @@
 // # Credentials and TLS
 //
 // Credentials are presented on every new connection before any other request.
+// With WithAuth and no WithACL all nodes that the recipes create are for their
+// creator alone, the missing parents of a path among them.
 // TLS is laid over whatever the dialer returns.
 package zkconn

@@ -8,7 +8,8 @@
 // it: hand it [Hold.Next] with each command, and have it apply [fencing.Check]
 // in one atomic step with the write. What a Hold promises is less, and useful: it
 // says that it is over before another client can have been granted the lock, as
-// long as this process runs and its clock keeps pace with the servers'.
+// long as this process runs, its clock keeps pace with the servers', and nobody
+// removes the node or ends the session by hand.
 //
 // Who decides what: the ensemble decides who is first in line, by the order in
 // which it committed the contenders' znodes; the session's trust arithmetic (see

@@ -48,8 +48,11 @@ func newHold(a *attempt, place *queue.Place) (*Hold, error) {
 // *LostError) or ErrReleased; its Err is always context.Canceled.
 //
 // It ends before another client can be granted the lock, as long as this process
-// runs. A process that was stopped may see it end late: ask Remaining or Ready
-// before work that needs time, and have the resource check the Token.
+// runs, its monotonic clock keeps pace with the servers', and nobody removes the
+// node or ends the session by hand: after an operator's delete, or on a wiped
+// ensemble, it ends when this process hears of it, and somebody else may hold the
+// lock by then. A process that was stopped may see it end late too: ask Remaining
+// or Ready before work that needs time, and have the resource check the Token.
 func (h *Hold) Context() context.Context { return h.ctx }
 
 // Token is this ownership's: larger than that of every hold of this path before
