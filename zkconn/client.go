@@ -19,7 +19,8 @@ var (
 
 // Client is a process's connection to one ensemble. It outlives sessions: when
 // one is lost the next is opened in the background, with growing pauses, until
-// Close. It is safe for concurrent use.
+// Close. It is safe for concurrent use. The zero Client cannot be used: Dial
+// returns one that can.
 type Client struct{ c *session.Client }
 
 // Dial returns a Client once a first session stands. servers are host:port
@@ -69,7 +70,8 @@ func (c *Client) Close(ctx context.Context) error { return c.c.Close(ctx) }
 // Internal is for this module's own packages: nobody else can name its type.
 func (c *Client) Internal() *session.Client { return c.c }
 
-// Session is one ensemble session. It ends once and is never revived.
+// Session is one ensemble session. It ends once and is never revived. The zero
+// Session cannot be used: Client.Session returns one that can.
 type Session struct{ s *session.Session }
 
 // Context ends once, when the session has been lost, with a cause matching
