@@ -3,9 +3,7 @@ package session
 import (
 	"crypto/tls"
 	"fmt"
-	"net"
 	"os"
-	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -139,23 +137,6 @@ func (r rule) check(timeout time.Duration) error {
 		return fmt.Errorf("zkconn: safety margin %v + half the server tick %v + a third of the session timeout %v leaves no trusted time; raise the timeout or lower the others", margin, r.tick, timeout)
 	}
 	return nil
-}
-
-func hostPort(s string) (string, error) {
-	if s == "" || strings.ContainsAny(s, " \t\n/,") {
-		return "", fmt.Errorf("not a host:port")
-	}
-	if !strings.Contains(s, ":") {
-		return net.JoinHostPort(s, strconv.Itoa(zk.DefaultPort)), nil
-	}
-	host, port, err := net.SplitHostPort(s)
-	if err != nil {
-		return "", err
-	}
-	if n, err := strconv.Atoi(port); host == "" || err != nil || n < 1 || n > 65535 {
-		return "", fmt.Errorf("not a host and a port between 1 and 65535")
-	}
-	return net.JoinHostPort(host, port), nil
 }
 
 // CheckPath says whether path names a znode below the root, in an error that
