@@ -90,7 +90,8 @@ func WithRoot(path string) Option {
 }
 
 // WithACL sets the ACL of every node that the recipes create. It should let the
-// creator itself read and delete.
+// creator itself read and delete. Scheme "auth" stands for the credentials of
+// WithAuth or of a TLS certificate, and is refused with neither option.
 //
 // Defaults to world:anyone, or to the creator alone when WithAuth is given.
 func WithACL(acl []zk.ACL) Option {

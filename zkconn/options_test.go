@@ -47,6 +47,7 @@ func TestBadInputNamesTheFieldAndTheValues(t *testing.T) {
 		{"EmptyACL", good, []zkconn.Option{zkconn.WithACL([]zk.ACL{})}, []string{"ACL", "empty"}},
 		{"NilACL", good, []zkconn.Option{zkconn.WithACL(nil)}, []string{"ACL", "empty"}},
 		{"ACLWithoutPermissions", good, []zkconn.Option{zkconn.WithACL([]zk.ACL{{Scheme: "world", ID: "anyone"}})}, []string{"ACL[0]", "perms 0", "world"}},
+		{"AuthACLWithoutAuth", good, []zkconn.Option{zkconn.WithACL(append(zk.WorldACL(zk.PermRead), zk.AuthACL(zk.PermAll)...))}, []string{"ACL[1]", `"auth"`, "WithAuth", "there are none"}},
 		{"AuthWithoutScheme", good, []zkconn.Option{zkconn.WithAuth("", []byte("x"))}, []string{"auth[0]", "scheme"}},
 		{"RelativeRoot", good, []zkconn.Option{zkconn.WithRoot("app")}, []string{"root", `"app"`, "absolute"}},
 		{"RootWithATrailingSlash", good, []zkconn.Option{zkconn.WithRoot("/app/")}, []string{"root", `"/app/"`}},
@@ -79,4 +80,23 @@ func TestACancelledDialDialsNobody(t *testing.T) {
 	_, err := zkconn.Dial(ctx, []string{"127.0.0.1:1"}, zkconn.WithTLS(&tls.Config{}))
 	require.ErrorIs(t, err, context.Canceled)
 	require.Less(t, time.Since(begin), 2*time.Second)
+}
+
+// Whether the options come in this order or the other, and credentials by a
+// certificate, are no reason to refuse an ACL that names them.
+func TestAnAuthACLWithCredentialsIsNoBadInput(t *testing.T) {
+	acl := zkconn.WithACL(zk.AuthACL(zk.PermAll))
+	auth := zkconn.WithAuth("digest", []byte("a:b"))
+	for name, opts := range map[string][]zkconn.Option{
+		"AuthLast":  {acl, auth},
+		"AuthFirst": {auth, acl},
+		"TLS":       {acl, zkconn.WithTLS(&tls.Config{})},
+	} {
+		t.Run(name, func(t *testing.T) {
+			ctx, cancel := context.WithCancel(t.Context())
+			cancel()
+			_, err := zkconn.Dial(ctx, []string{"127.0.0.1:1"}, opts...)
+			require.ErrorIs(t, err, context.Canceled)
+		})
+	}
 }

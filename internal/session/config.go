@@ -84,6 +84,10 @@ func (c *Config) settle() error {
 		if a.Scheme == "" || a.Perms <= 0 || a.Perms > zk.PermAll {
 			return fmt.Errorf("zkconn: ACL[%d] = {perms %d, scheme %q, id %q}: needs a scheme and permissions between 1 and %d", i, a.Perms, a.Scheme, a.ID, zk.PermAll)
 		}
+		// Under TLS the client's certificate may be credentials enough.
+		if a.Scheme == "auth" && len(c.Auth) == 0 && c.TLS == nil {
+			return fmt.Errorf("zkconn: ACL[%d] = {perms %d, scheme %q, id %q}: stands for the credentials of WithAuth, and there are none: servers would refuse every create", i, a.Perms, a.Scheme, a.ID)
+		}
 	}
 	for i, a := range c.Auth {
 		if a.Scheme == "" {
