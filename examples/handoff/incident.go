@@ -22,8 +22,9 @@ const (
 
 // incident is the parent's side of the story.
 type incident struct {
-	servers []string // of a real ensemble; none: an in-memory server is started
-	timeout time.Duration
+	servers []string      // of a real ensemble; none: an in-memory server is started
+	timeout time.Duration // to ask for
+	granted time.Duration // W1's session's, once it is connected
 	freeze  bool
 	tl      *timeline
 }
@@ -33,8 +34,11 @@ func (s *incident) say(format string, args ...any) {
 }
 
 func (s *incident) run(ctx context.Context) (err error) {
-	ctx, cancel := context.WithCancel(ctx)
+	ctx, abandon := context.WithCancelCause(ctx)
+	cancel := func() { abandon(nil) }
 	defer cancel() // kills what is left of the workers, if anything
+	limit := time.AfterFunc(longest(s.timeout), func() { abandon(errTooLong) })
+	defer limit.Stop()
 
 	servers := s.servers
 	if len(servers) == 0 {
@@ -75,6 +79,12 @@ func (s *incident) run(ctx context.Context) (err error) {
 		return err
 	}
 	defer s.end(&err, cancel, w1)
+	connected, err := w1.await(ctx, saysConnected)
+	if err != nil {
+		return err
+	}
+	s.granted = connected.Timeout
+	limit.Reset(longest(s.granted))
 	if _, err := w1.await(ctx, saysReady); err != nil {
 		return err
 	}
@@ -99,6 +109,12 @@ func (s *incident) run(ctx context.Context) (err error) {
 	}
 	return s.verify(store, published, refused)
 }
+
+var errTooLong = errors.New("the story takes too long")
+
+// longest bounds the story. What a server grants can be many times what it was
+// asked for.
+func longest(timeout time.Duration) time.Duration { return 10*timeout + 30*time.Second }
 
 // handOver pauses W1 until W2 has published.
 func (s *incident) handOver(ctx context.Context, pause *pauser, w1, w2 *process) (published says, err error) {
@@ -136,7 +152,7 @@ func (s *incident) progress(what string) (stop func()) {
 		for {
 			select {
 			case <-every.C:
-				s.say("… W1 has been %s for %.0f s, its session timeout is %v", what, time.Since(began).Seconds(), s.timeout)
+				s.say("… W1 has been %s for %.0f s, its session timeout is %v", what, time.Since(began).Seconds(), s.granted)
 			case <-end:
 				return
 			}

@@ -20,7 +20,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -38,25 +37,37 @@ func main() {
 		return
 	}
 	zk := flag.String("zk", "", "servers of a real ensemble, `host:port,…`; without it an in-memory server is started")
-	timeout := flag.Duration("timeout", 4*time.Second, "session timeout to ask for; the pause lasts a little longer")
+	timeout := flag.Duration("timeout", 4*time.Second, "session timeout to ask for, 500ms to 1m; the pause lasts a little longer than what is granted")
 	freeze := flag.Bool("freeze", !canStop, "freeze W1's connection instead of stopping its process")
 	flag.Parse()
 	if flag.NArg() > 0 {
 		fmt.Fprintf(os.Stderr, "handoff: unexpected argument %q\n", flag.Arg(0))
 		os.Exit(2)
 	}
+	if err := checkTimeout(*timeout); err != nil {
+		fmt.Fprintln(os.Stderr, "handoff:", err)
+		os.Exit(2)
+	}
 
 	interrupted, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	ctx, cancel := context.WithTimeoutCause(interrupted, 10**timeout+30*time.Second, errors.New("the story takes too long"))
-	defer cancel()
-
 	s := incident{timeout: *timeout, freeze: *freeze, tl: newTimeline(os.Stdout)}
 	if *zk != "" {
 		s.servers = strings.Split(*zk, ",")
 	}
-	if err := s.run(ctx); err != nil {
+	if err := s.run(interrupted); err != nil {
 		fmt.Fprintln(os.Stderr, "handoff:", err)
 		os.Exit(1)
 	}
+}
+
+// checkTimeout refuses what makes no story: with less, the steps between two
+// looks at the clock take longer than the session lives; with more, nobody stays
+// to see its end.
+func checkTimeout(d time.Duration) error {
+	const least, most = 500 * time.Millisecond, time.Minute
+	if d < least || d > most {
+		return fmt.Errorf("-timeout %v: must be between %v and %v", d, least, most)
+	}
+	return nil
 }

@@ -8,6 +8,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
+
+	"github.com/zkfence/zkfence/zktest"
 )
 
 // The workers are this program started again, and in a test this program is the
@@ -47,6 +49,26 @@ func TestLateWriteIsRefused(t *testing.T) {
 			require.Contains(t, out.String(), "the store holds W2's report")
 		})
 	}
+}
+
+// A server grants what it thinks right. What was asked for would make the story
+// too short for the pause, and its progress a puzzle.
+func TestTheStoryGoesByTheTimeoutThatWasGranted(t *testing.T) {
+	t.Parallel()
+	server := zktest.New(t, zktest.WithSessionTimeouts(2*time.Second, time.Minute))
+	var out bytes.Buffer
+	s := incident{servers: []string{server.Addr()}, timeout: 500 * time.Millisecond, freeze: !canStop, tl: newTimeline(&out)}
+	require.NoError(t, s.run(t.Context()), "%s", &out)
+	require.Equal(t, 2*time.Second, s.granted)
+	require.Contains(t, out.String(), "for 1 s, its session timeout is 2s")
+}
+
+func TestATimeoutThatMakesNoStoryIsRefusedByName(t *testing.T) {
+	for _, d := range []time.Duration{-time.Second, 0, 499 * time.Millisecond, time.Minute + 1} {
+		require.EqualError(t, checkTimeout(d), "-timeout "+d.String()+": must be between 500ms and 1m0s")
+	}
+	require.NoError(t, checkTimeout(500*time.Millisecond))
+	require.NoError(t, checkTimeout(time.Minute))
 }
 
 func TestBadTimeoutEndsTheStory(t *testing.T) {

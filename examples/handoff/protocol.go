@@ -28,7 +28,7 @@ const orderWrite = "write"
 // What a report can be about.
 const (
 	saysConnecting = "connecting"
-	saysConnected  = "connected" // a session stands
+	saysConnected  = "connected" // a session stands, with this timeout
 	saysState      = "state"     // of the attempt at the lock, at each change
 	saysWaiting    = "waiting"   // behind another contender
 	saysGranted    = "granted"
@@ -48,6 +48,8 @@ type says struct {
 	Token fencing.Token `json:"token,omitzero"`
 	State string        `json:"state,omitempty"`
 	Text  string        `json:"text"`
+	// Of a session, as granted.
+	Timeout time.Duration `json:"timeout,omitzero"`
 	// Of a refusal.
 	Presented fencing.Stamp `json:"presented,omitzero"`
 	Highest   fencing.Stamp `json:"highest,omitzero"`

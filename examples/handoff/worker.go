@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/csv"
 	"encoding/json"
@@ -27,8 +28,11 @@ type worker struct {
 	orders <-chan string
 	out    *lines
 	store  *storeClient
-	token  atomic.Pointer[fencing.Token] // once granted
-	lost   bool                          // the hold ended by itself
+	// The session's timeout as granted. The one asked for says nothing about how
+	// long a pause is survived.
+	granted time.Duration
+	token   atomic.Pointer[fencing.Token] // once granted
+	lost    bool                          // the hold ended by itself
 }
 
 // patience is how long a worker looks for ZooKeeper.
@@ -84,7 +88,7 @@ func (w *worker) run(ctx context.Context) (err error) {
 	}
 	defer func() {
 		// Not ctx: it ends with the parent, and the session should end all the same.
-		closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), w.job.Timeout)
+		closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), cmp.Or(w.granted, w.job.Timeout))
 		defer cancel()
 		err = errors.Join(err, client.Close(closing))
 	}()
@@ -92,7 +96,8 @@ func (w *worker) run(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	w.say(says{What: saysConnected, Text: fmt.Sprintf("session %#x, timeout %v granted", session.ID(), session.Timeout())})
+	w.granted = session.Timeout()
+	w.say(says{What: saysConnected, Timeout: w.granted, Text: fmt.Sprintf("session %#x, timeout %v granted", session.ID(), w.granted)})
 
 	mutex, err := zklock.New(client, w.job.Lock, zklock.WithTrace(w.trace()))
 	if err != nil {
@@ -151,7 +156,7 @@ func (w *worker) publish(ctx context.Context, h *zklock.Hold) error {
 
 	// The best check that there is, and it is no protection: whatever happens from
 	// here to the write, this process will not look again.
-	if err := h.Ready(ctx, w.job.Timeout/8); err != nil {
+	if err := h.Ready(ctx, w.granted/8); err != nil {
 		return fmt.Errorf("before the write: %w", err)
 	}
 	stamp := h.Next()
@@ -162,7 +167,7 @@ func (w *worker) publish(ctx context.Context, h *zklock.Hold) error {
 
 	// Not ctx: a request on a context that has ended is never sent, and this is
 	// about the one that was on its way already.
-	writing, cancel := context.WithTimeout(context.WithoutCancel(ctx), w.job.Timeout)
+	writing, cancel := context.WithTimeout(context.WithoutCancel(ctx), w.granted)
 	defer cancel()
 	err = w.store.put(writing, stamp, report)
 	var stale *fencing.StaleError
@@ -181,7 +186,7 @@ func (w *worker) publish(ctx context.Context, h *zklock.Hold) error {
 func (w *worker) sayLoss(ctx context.Context, h *zklock.Hold) {
 	select {
 	case <-h.Context().Done():
-	case <-time.After(w.job.Timeout):
+	case <-time.After(w.granted):
 	}
 	if cause := context.Cause(h.Context()); errors.Is(cause, zklock.ErrLost) {
 		w.sayHeld(h, saysLost, "own context: "+cause.Error())
