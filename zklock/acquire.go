@@ -16,10 +16,12 @@ import (
 // nil if there never was one.
 func (a *attempt) acquire() (*queue.Place, error) {
 	for {
+		a.doing = doing{}
 		s, err := a.client.Session(a.ctx)
 		if err != nil {
 			return nil, err
 		}
+		a.doing = doing{what: enrolling}
 		place := a.line.Join(s)
 		err = a.win(place)
 		switch {
@@ -53,8 +55,8 @@ func (a *attempt) win(place *queue.Place) error {
 	s := place.Session()
 	for {
 		if err := place.Await(a.ctx, queue.Events{
-			Enrolled: a.trace.enrolled,
-			Waiting:  a.trace.waiting,
+			Enrolled: a.enrolled,
+			Waiting:  a.waiting,
 			Ignored:  a.trace.ignored,
 			Admit:    a.admit,
 		}); err != nil {
@@ -63,6 +65,7 @@ func (a *attempt) win(place *queue.Place) error {
 		if granted, err := a.grant(place); granted || err != nil {
 			return err
 		}
+		a.doing = doing{what: mistrusting}
 		// First in line on a session that may not be trusted: soon a request is
 		// old enough to vouch for it.
 		if err := pause(a.ctx, s, s.Timeout()/32); err != nil {
@@ -71,7 +74,21 @@ func (a *attempt) win(place *queue.Place) error {
 	}
 }
 
+func (a *attempt) enrolled(node string) {
+	a.doing = doing{what: looking}
+	a.trace.enrolled(node)
+}
+
+func (a *attempt) waiting(predecessor string, ahead int) {
+	a.doing = doing{what: queueing, predecessor: predecessor, ahead: ahead}
+	a.trace.waiting(predecessor, ahead)
+}
+
 func (a *attempt) admit(ahead int) error {
+	if ahead == 0 {
+		a.doing = doing{what: looking}
+	}
+	a.doing.ahead = ahead
 	switch {
 	case a.try && ahead > 0:
 		return ErrLocked

@@ -30,6 +30,8 @@ type attempt struct {
 	ctx context.Context
 	try bool
 
+	doing doing // run's own: what the wait is at, for its error
+
 	decided chan struct{} // closed once hold or err stands
 	hold    *Hold
 	err     error
@@ -103,6 +105,9 @@ func (a *attempt) run() {
 // cleaned up can take as long as an outage does.
 func (a *attempt) abandon(place *queue.Place, cause error) {
 	err := fmt.Errorf("zklock: %s %s: %w", a.op, a.line.Dir, cause)
+	if a.ctx.Err() != nil && errors.Is(cause, context.Cause(a.ctx)) {
+		err = fmt.Errorf("%w, %v", err, a.doing)
+	}
 	a.move(giveUp)
 	if a.try && errors.Is(cause, ErrLocked) {
 		// TryLock leaves no node, if its ctx allows the round trip.

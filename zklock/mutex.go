@@ -61,7 +61,8 @@ func New(c *zkconn.Client, path string, opts ...Option) (*Mutex, error) {
 // call.
 //
 // ctx bounds the wait alone, never the Hold. If it ends before the grant is
-// proven the attempt is given back and the error wraps ctx's cause; if the grant
+// proven the attempt is given back and the error wraps ctx's cause and says what the
+// wait was at: a session, the enrolment, or which contender; if the grant
 // was proven first, the Hold is returned although ctx has ended since. Other
 // errors, all wrapped with the path: ErrQueueFull, ErrEvicted,
 // ErrForeignRecipe, zkconn.ErrClosed, and refusals of the server such as
