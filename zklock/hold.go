@@ -102,13 +102,17 @@ func (h *Hold) State() State {
 }
 
 // Ready returns nil once the hold is Held with at least need of trusted time,
-// and waits while it is Suspect or has less. Otherwise the error is the
-// *LostError, ErrReleased, ctx's cause, or ErrTooLong if waiting cannot bring that
+// and waits while it is Suspect or has less. It is never nil on a ctx that has
+// ended: that error wraps ctx's cause and comes before all others. Otherwise the
+// error is the *LostError, ErrReleased, or ErrTooLong if waiting cannot bring that
 // much: proofs give at most the session timeout less the margin, half a server
 // tick and a fiftieth, and WithMaxHold less and less. A nil is true of the moment it was made in; between it and the next
 // write the process can be stopped.
 func (h *Hold) Ready(ctx context.Context, need time.Duration) error {
 	for {
+		if ctx.Err() != nil {
+			return fmt.Errorf("zklock: ready %s: %w", h.a.line.Dir, context.Cause(ctx))
+		}
 		_, turned := h.session.Suspicion()
 		switch state := h.State(); {
 		case h.ctx.Err() != nil:
@@ -125,8 +129,6 @@ func (h *Hold) Ready(ctx context.Context, need time.Duration) error {
 		case <-timer.C:
 		case <-h.ctx.Done():
 		case <-ctx.Done():
-			timer.Stop()
-			return fmt.Errorf("zklock: ready %s: %w", h.a.line.Dir, context.Cause(ctx))
 		}
 		timer.Stop()
 	}
