@@ -15,6 +15,10 @@ import (
 // later hooks of its attempt and nothing else, neither a loss nor Unlock nor
 // zkconn.Client.Close, which wait for no hook. Hooks of different attempts run
 // concurrently.
+//
+// A hook that ends its goroutine with runtime.Goexit, as testing's FailNow does,
+// ends itself alone; the later hooks run on another one. A panic in a hook
+// crashes the program: nobody is there to recover it.
 type Trace struct {
 	// State is called at each change of state, before the hook that says more.
 	State func(Attempt, Transition)
@@ -78,19 +82,37 @@ func (t *tracer) tell(hook func()) {
 }
 
 func (t *tracer) run() {
+	over := false
+	defer func() {
+		// A hook has ended the goroutine, as require's FailNow does, and the hooks
+		// after it are still owed: a test that fails in one must not wait for ever
+		// for another. After a panic this changes nothing: the program ends.
+		if !over {
+			go t.run()
+		}
+	}()
 	for {
-		t.mu.Lock()
-		todo := t.todo
-		t.todo = nil
-		t.running = len(todo) > 0
-		t.mu.Unlock()
-		if len(todo) == 0 {
+		hook := t.take()
+		if hook == nil {
+			over = true
 			return
 		}
-		for _, hook := range todo {
-			hook()
-		}
+		hook()
 	}
+}
+
+// take returns the next hook; nil if there is none, and then run must end.
+func (t *tracer) take() func() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if len(t.todo) == 0 {
+		t.todo, t.running = nil, false
+		return nil
+	}
+	hook := t.todo[0]
+	t.todo[0] = nil // what it refers to is not kept until the last hook has run
+	t.todo = t.todo[1:]
+	return hook
 }
 
 func (t *tracer) state(tr Transition) {

@@ -1,6 +1,7 @@
 package zklock
 
 import (
+	"runtime"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -65,4 +66,25 @@ func TestNilTracersAndNilHooksAreSilent(t *testing.T) {
 			require.False(t, tr.running)
 		}
 	}
+}
+
+// A failed assertion in a hook ended the goroutine, and silently all hooks of
+// the attempt with it.
+func TestAHookThatEndsItsGoroutineEndsOnlyItself(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var got []int
+		tr := &tracer{hooks: &Trace{Waiting: func(_ Attempt, _ string, n int) {
+			if got = append(got, n); n%2 == 0 {
+				runtime.Goexit()
+			}
+		}}}
+		for i := range 5 {
+			tr.waiting("", i)
+		}
+		synctest.Wait()
+		require.Equal(t, []int{0, 1, 2, 3, 4}, got)
+		tr.waiting("", 5) // and those that come when all is told
+		synctest.Wait()
+		require.Equal(t, []int{0, 1, 2, 3, 4, 5}, got)
+	})
 }
