@@ -13,7 +13,7 @@ import (
 // Hold is one ownership of the lock, from its grant to its end. It is safe for
 // concurrent use, and harmless once it has ended: Token and Next still answer,
 // because a resource that refuses them names the right thing, Remaining is 0, and
-// nothing it does touches a later hold.
+// nothing it does touches a later hold. Lock makes one; the zero Hold is of no use.
 type Hold struct {
 	a       *attempt
 	session *session.Session

@@ -17,7 +17,7 @@ import (
 // Mutex is a lock path on one Client. It owns nothing: each attempt to hold the
 // lock is its own, so a Mutex is safe for concurrent use, need not be closed,
 // and excludes another Mutex of the same path in the same process as it does one
-// on another machine.
+// on another machine. New makes one; the zero Mutex is of no use.
 type Mutex struct {
 	client   *session.Client
 	line     queue.Line
@@ -39,6 +39,9 @@ func New(c *zkconn.Client, path string, opts ...Option) (*Mutex, error) {
 		return nil, errors.New("zklock: client = nil")
 	}
 	in := c.Internal()
+	if in == nil {
+		return nil, errors.New("zklock: client is the zero zkconn.Client; zkconn.Dial makes one that is connected")
+	}
 	dir, err := fullPath(in.Root(), path)
 	if err != nil {
 		return nil, err
@@ -101,11 +104,16 @@ func (m *Mutex) acquire(ctx context.Context, op string, try bool) (*Hold, error)
 // is not proven by then is carried out later and no error of Do. A panic in fn,
 // or runtime.Goexit, releases as well and then goes on.
 //
+// A nil fn is an error, and the lock is not taken for it.
+//
 // The error is Lock's; else fn's, joined with the hold's *LostError if the hold
 // was lost before fn returned, also when fn returned nil: its work may have been
 // refused, or overtaken. Unlock's error is joined if a server refused to delete
 // the node: the next Do would wait behind it.
 func (m *Mutex) Do(ctx context.Context, fn func(ctx context.Context, h *Hold) error) (err error) {
+	if fn == nil {
+		return fmt.Errorf("zklock: do %s: fn = nil", m.line.Dir)
+	}
 	h, err := m.acquire(ctx, "lock", false)
 	if err != nil {
 		return err
