@@ -109,8 +109,8 @@ func (m *Mutex) acquire(ctx context.Context, op string, try bool) (*Hold, error)
 // The error is Lock's; else fn's, joined with the hold's *LostError if the hold
 // was lost before fn returned, also when fn returned nil: its work may have been
 // refused, or overtaken. Unlock's error is joined if a server refused to delete
-// the node: the next Do would wait behind it. If fn returns its context's Err,
-// context.Canceled, because ctx has ended, the error wraps ctx's cause too.
+// the node: the next Do would wait behind it. If fn's error is or wraps its context's
+// Err, context.Canceled, because ctx has ended, the error wraps ctx's cause too.
 func (m *Mutex) Do(ctx context.Context, fn func(ctx context.Context, h *Hold) error) (err error) {
 	if fn == nil {
 		return fmt.Errorf("zklock: do %s: fn = nil", m.line.Dir)
@@ -133,15 +133,15 @@ func (m *Mutex) Do(ctx context.Context, fn func(ctx context.Context, h *Hold) er
 	err = fn(inner, h)
 	returned = true
 	h.a.trace.returned(err)
-	return explained(err, inner, ctx)
+	return explained(inner, ctx, err)
 }
 
 // explained adds to the Err of fn's context what it cannot say: a derived
 // context that was cancelled by hand calls its end Canceled when its parent's
 // was a deadline.
-func explained(err error, inner, outer context.Context) error {
+func explained(inner, outer context.Context, err error) error {
 	cause := context.Cause(outer)
-	if err != context.Canceled || cause == nil || errors.Is(err, cause) || !errors.Is(context.Cause(inner), cause) {
+	if !errors.Is(err, context.Canceled) || cause == nil || errors.Is(err, cause) || !errors.Is(context.Cause(inner), cause) {
 		return err
 	}
 	return fmt.Errorf("%w: %w", err, cause)
