@@ -109,8 +109,8 @@ func (m *Mutex) acquire(ctx context.Context, op string, try bool) (*Hold, error)
 // The error is Lock's; else fn's, joined with the hold's *LostError if the hold
 // was lost before fn returned, also when fn returned nil: its work may have been
 // refused, or overtaken. Unlock's error is joined if a server refused to delete
-// the node: the next Do would wait behind it. If fn's error is or wraps its context's
-// Err, context.Canceled, because ctx has ended, the error wraps ctx's cause too.
+// the node: the next Do would wait behind it. If fn returns its context's Err,
+// context.Canceled, because ctx has ended, the error wraps ctx's cause too.
 func (m *Mutex) Do(ctx context.Context, fn func(ctx context.Context, h *Hold) error) (err error) {
 	if fn == nil {
 		return fmt.Errorf("zklock: do %s: fn = nil", m.line.Dir)
@@ -141,7 +141,8 @@ func (m *Mutex) Do(ctx context.Context, fn func(ctx context.Context, h *Hold) er
 // was a deadline.
 func explained(inner, outer context.Context, err error) error {
 	cause := context.Cause(outer)
-	if !errors.Is(err, context.Canceled) || cause == nil || errors.Is(err, cause) || !errors.Is(context.Cause(inner), cause) {
+	//nolint:errorlint // an error of fn's own, wrapping that one or not, is returned as it is
+	if err != context.Canceled || cause == nil || errors.Is(err, cause) || !errors.Is(context.Cause(inner), cause) {
 		return err
 	}
 	return fmt.Errorf("%w: %w", err, cause)
