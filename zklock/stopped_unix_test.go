@@ -86,6 +86,11 @@ func TestAProcessThatWasStoppedReadsTheTruthWhenItGoesOn(t *testing.T) {
 			require.Contains(t, l.Ready, "lost")
 
 			if h == nil {
+				// Its goodbye hands over, on this connection or on one made for it, which a
+				// server that answers takes at the first try: each has a sixth of the
+				// timeout. What takes a whole timeout more is a session that nobody has
+				// ended: one whose claim went before its monitor had looked at the clock
+				// was kept by nobody then, and lived on.
 				select {
 				case h = <-won:
 				case <-time.After(stopTimeout / 2):
