@@ -34,7 +34,7 @@ func FuzzTokenText(f *testing.F) {
 }
 
 func FuzzTokenJSON(f *testing.F) {
-	for _, s := range []string{`"0x1f"`, `"0x0"`, `"\u0030x1f"`, `31`, `null`, `"31"`, `"0x1F"`, ` "0x1f" `, `"0x1f`, `{}`, `[]`, ``} {
+	for _, s := range []string{`"0x1f"`, `"0x0"`, `"\u0030x1f"`, `31`, `null`, `"31"`, `"0x1F"`, ` "0x1f" `, "\"0x1f\"\v", "\u00a0\"0x1f\"", `"0x1f`, `{}`, `[]`, ``} {
 		f.Add([]byte(s))
 	}
 	before := token(f, 99)

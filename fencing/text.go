@@ -19,7 +19,7 @@ func parseDecimal(s string, bits int) (uint64, bool) {
 // jsonString returns the string that the JSON value b is; an error if it is
 // anything else.
 func jsonString(what string, b []byte) (string, error) {
-	b = bytes.TrimSpace(b)
+	b = bytes.Trim(b, " \t\r\n") // JSON's white space, which is less than Unicode's
 	if len(b) > 0 && b[0] == '"' {
 		var s string
 		if err := json.Unmarshal(b, &s); err != nil {
