@@ -97,31 +97,27 @@ func measure(run func(int) error, n int) (sample, error) {
 
 // report prints the table and returns the ratio of an uncontended cycle.
 func report(where string, rounds, cycles int, samples [][]sample) (uncontended float64) {
-	median := func(i int, of func(sample) float64) float64 {
-		var v []float64
-		for _, s := range samples[i] {
-			v = append(v, of(s))
+	median := func(of func(round int) float64) float64 {
+		v := make([]float64, rounds)
+		for r := range v {
+			v[r] = of(r)
 		}
 		slices.Sort(v)
-		return v[len(v)/2]
+		return v[rounds/2]
 	}
-	per := func(s sample) float64 { return s.perCycle }
-	base := 0.0
-	for i, s := range scenarios {
-		if s.name == baseline {
-			base = median(i, per)
-		}
-	}
+	bare := samples[slices.IndexFunc(scenarios, func(s scenario) bool { return s.name == baseline })]
 	fmt.Printf("%s; medians of %d interleaved rounds of %d cycles\n\n", where, rounds, cycles)
 	fmt.Printf("| one cycle | time | ÷ %s | per second | allocations | bytes |\n", baseline)
 	fmt.Println("|---|---|---|---|---|---|")
 	for i, s := range scenarios {
-		t := median(i, per)
+		t := median(func(r int) float64 { return samples[i][r].perCycle })
+		// Round by round: what slows the machine down slows both sides of a ratio.
+		ratio := median(func(r int) float64 { return samples[i][r].perCycle / bare[r].perCycle })
 		if s.name == ours {
-			uncontended = t / base
+			uncontended = ratio
 		}
-		fmt.Printf("| %s | %v | %.2f | %.0f | %.0f | %.0f |\n", s.name, time.Duration(t).Round(time.Microsecond), t/base, 1e9/t,
-			median(i, func(s sample) float64 { return s.allocs }), median(i, func(s sample) float64 { return s.bytes }))
+		fmt.Printf("| %s | %v | %.2f | %.0f | %.0f | %.0f |\n", s.name, time.Duration(t).Round(time.Microsecond), ratio, 1e9/t,
+			median(func(r int) float64 { return samples[i][r].allocs }), median(func(r int) float64 { return samples[i][r].bytes }))
 	}
 	return uncontended
 }
