@@ -106,8 +106,7 @@ func (s *Session) present(ctx context.Context, a Auth) error {
 		_, err := Call(ctx, s, func(c *zk.Conn) (struct{}, error) {
 			return struct{}{}, c.AddAuth(a.Scheme, a.Auth)
 		})
-		switch {
-		case err == nil || errors.Is(err, zk.ErrAuthFailed) || ctx.Err() != nil || s.Err() != nil:
+		if err == nil || errors.Is(err, zk.ErrAuthFailed) || ctx.Err() != nil || s.Err() != nil {
 			return err
 		}
 		pause(ctx, s.Timeout()/64)
@@ -196,9 +195,6 @@ func (c *Client) Go(fn func()) bool {
 	}()
 	return true
 }
-
-// Closing is closed when Close begins.
-func (c *Client) Closing() <-chan struct{} { return c.ctx.Done() }
 
 // Identity is what a node of this Client says about its owner.
 func (c *Client) Identity() string { return c.cfg.Identity }

@@ -16,6 +16,14 @@ func (s *Session) Children(ctx context.Context, path string) ([]string, error) {
 	return Await(ctx, s, s.StartChildren(path))
 }
 
+// children is the one request behind every list.
+func children(path string) func(*zk.Conn) ([]string, error) {
+	return func(c *zk.Conn) ([]string, error) {
+		names, _, err := c.Children(path)
+		return names, err
+	}
+}
+
 // lister has one list of a path under way at a time.
 type lister struct {
 	next *Pending[[]string] // for all who have asked since it was begun; nil if nobody has
@@ -49,10 +57,7 @@ func (s *Session) StartChildren(path string) *Pending[[]string] {
 func (s *Session) list(path string, p *Pending[[]string]) {
 	if s.client.Go(func() {
 		for p != nil {
-			p.run(s, func(c *zk.Conn) ([]string, error) {
-				names, _, err := c.Children(path)
-				return names, err
-			})
+			p.run(s, children(path))
 			p = s.nextList(path)
 		}
 	}) {
@@ -95,8 +100,7 @@ func (s *Session) StartChildrenOn(path string, conn uint64) *Pending[[]string] {
 				delete(s.lists, key)
 				s.mu.Unlock()
 			}()
-			names, _, err := c.Children(path)
-			return names, err
+			return children(path)(c)
 		})
 	}) {
 		p.refuse()
