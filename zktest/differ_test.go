@@ -124,7 +124,7 @@ func (d *differ) record(op wire.Op, r *wire.Decoder) string {
 	switch op {
 	case wire.OpCreate, wire.OpSync:
 		return " path=" + r.String()
-	case wire.OpCreate2, wire.OpCreateContainer:
+	case wire.OpCreate2, wire.OpCreateContainer, wire.OpCreateTTL:
 		return " path=" + r.String() + d.stat(r)
 	case wire.OpExists, wire.OpSetData, wire.OpSetACL:
 		return d.stat(r)
@@ -141,8 +141,23 @@ func (d *differ) record(op wire.Op, r *wire.Decoder) string {
 			list = append(list, fmt.Sprintf("%d %s:%s", r.Int32(), r.String(), r.String()))
 		}
 		return fmt.Sprintf(" acl=%q", sorted(list)) + d.stat(r)
-	case wire.OpMulti:
+	case wire.OpMulti, wire.OpMultiRead:
 		return d.results(r)
+	case wire.OpGetEphemerals:
+		return fmt.Sprintf(" ephemerals=%q", sorted(r.Strings()))
+	case wire.OpGetAllChildren:
+		return fmt.Sprintf(" number=%d", r.Int32())
+	case wire.OpWhoAmI:
+		var list []string
+		for i, n := 0, r.Count(8); i < n; i++ {
+			list = append(list, r.String()+":"+r.String())
+		}
+		return fmt.Sprintf(" ids=%q", list)
+	case wire.OpAddWatch:
+		return fmt.Sprintf(" error=%d", r.Int32())
+	case wire.OpSASL:
+		token := r.Buffer()
+		return fmt.Sprintf(" token=%q nil=%v", token, token == nil)
 	}
 	return fmt.Sprintf(" body=%x", r.Rest())
 }
@@ -158,7 +173,7 @@ func (d *differ) results(r *wire.Decoder) string {
 		switch op {
 		case wire.OpError:
 			fmt.Fprintf(&out, " %d", r.Int32())
-		case wire.OpCreate, wire.OpCreate2, wire.OpSetData:
+		case wire.OpCreate, wire.OpCreate2, wire.OpSetData, wire.OpGetData, wire.OpGetChildren:
 			if op == wire.OpSetData {
 				op = wire.OpExists
 			}

@@ -159,6 +159,13 @@ func create(path, data string, flags int32, list ...rawACL) func(*wire.Encoder) 
 	}
 }
 
+func createTTL(path, data string, flags int32, ttl int64, list ...rawACL) func(*wire.Encoder) {
+	return func(e *wire.Encoder) {
+		create(path, data, flags, list...)(e)
+		e.Int64(ttl)
+	}
+}
+
 func encodeACL(e *wire.Encoder, list []rawACL) {
 	e.Int32(int32(len(list)))
 	for _, a := range list {
@@ -172,6 +179,7 @@ func onPath(path string) func(*wire.Encoder) {
 	return func(e *wire.Encoder) { e.String(path) }
 }
 
+// versioned is a path and a number: a version, a watch's mode or kind.
 func versioned(path string, version int32) func(*wire.Encoder) {
 	return func(e *wire.Encoder) {
 		e.String(path)
@@ -216,6 +224,30 @@ func setWatches(relative int64, data, exist, children []string) func(*wire.Encod
 		e.Strings(data)
 		e.Strings(exist)
 		e.Strings(children)
+	}
+}
+
+func setWatches2(relative int64, data, exist, children, persistent, recursive []string) func(*wire.Encoder) {
+	return func(e *wire.Encoder) {
+		setWatches(relative, data, exist, children)(e)
+		e.Strings(persistent)
+		e.Strings(recursive)
+	}
+}
+
+// Modes of addWatch, and the kinds of watches that checkWatches and
+// removeWatches name.
+const (
+	persistentWatch, recursiveWatch          int32 = 0, 1
+	childrenWatches, dataWatches, anyWatches int32 = 1, 2, 3
+)
+
+func reconfig(joining, leaving, members string, config int64) func(*wire.Encoder) {
+	return func(e *wire.Encoder) {
+		e.String(joining)
+		e.String(leaving)
+		e.String(members)
+		e.Int64(config)
 	}
 }
 
