@@ -95,6 +95,20 @@ func TestFaults(t *testing.T) {
 		require.NoError(w, err)
 	})
 
+	fault("HealAllTakesBackWhatWasMadeOnAnyTarget", func(w *scene, a, b *rawClient) {
+		w.srv.Refuse(true)
+		w.srv.From("A").Freeze(zktest.ToClient)
+		w.srv.For(b.session).DropReply(zktest.OpCreate, -1)
+		a.send(wire.OpPing, nil)
+		w.silent(a, time.Second)
+		w.srv.HealAll()
+		require.NoError(w, a.nc.SetReadDeadline(time.Now().Add(time.Second)))
+		_, err := a.next()
+		require.NoError(w, err, "what was held flows")
+		b.must(wire.OpCreate, create("/b", "", 0, open...))
+		w.raw("C", long)
+	})
+
 	fault("RefuseForOneSessionActsOnItsHandshake", func(w *scene, a, b *rawClient) {
 		w.srv.For(a.session).Refuse(true)
 		_, _, err := w.back("A", a)

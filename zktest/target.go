@@ -117,6 +117,17 @@ func (t *Target) Heal() {
 	close(old)
 }
 
+// HealAll takes back every fault, whichever target it was made on, as Heal does
+// for one.
+func (f *Faults) HealAll() {
+	f.mu.Lock()
+	f.rules = nil
+	clear(f.modes)
+	old := f.announce()
+	f.mu.Unlock()
+	close(old)
+}
+
 func (t *Target) set(change func(*mode)) {
 	t.f.mu.Lock()
 	m := t.f.modes[t.sel]

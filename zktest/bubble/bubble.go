@@ -73,7 +73,7 @@ func run(t *testing.T, fn func(b *B), c config) {
 	defer func() {
 		tell() // before the cleanups add their own requests
 		b.Net.HealAll()
-		b.Server.Heal()
+		b.Server.HealAll()
 		b.Server.Stall(false)
 	}()
 	fn(b)

@@ -70,6 +70,24 @@ func TestRun(t *testing.T) {
 		require.Equal(t, []string{"second", "first"}, order)
 	})
 
+	t.Run("FaultsOnOneClientAreTakenBackSoThatItCanClose", func(t *testing.T) {
+		bubble.Run(t, func(b *bubble.B) {
+			frozen, black := connect(b, "frozen", 10*time.Second), connect(b, "black", 10*time.Second)
+			closed := make(chan bool, 2)
+			b.Cleanup(func() {
+				for _, conn := range []*zk.Conn{frozen, black} {
+					start := time.Now()
+					conn.Close()
+					closed <- time.Since(start) < time.Second
+				}
+				require.True(b.T, <-closed, "go-zookeeper gives up an unanswered close after a second")
+				require.True(b.T, <-closed)
+			})
+			b.Server.From("frozen").Freeze(zktest.BothWays)
+			b.Server.For(black.SessionID()).Blackhole(true)
+		})
+	})
+
 	t.Run("ASeedRepeatsTheTrace", func(t *testing.T) {
 		trace := func(seed uint64) (s string) {
 			bubble.Run(t, func(b *bubble.B) {
