@@ -39,7 +39,7 @@ func (j *judge) record(path string) *record {
 	}
 	r := &record{}
 	if n := j.tree.nodes[path]; n != nil {
-		*r = record{true, n.kind, n.version, n.aversion, n.counter, len(n.children), n.acl}
+		*r = record{true, n.kind, n.version, n.aversion, n.counter, n.children.len(), n.acl}
 	}
 	if j.pending == nil {
 		j.pending = map[string]*record{}

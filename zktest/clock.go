@@ -24,7 +24,7 @@ func (s *Server) nextDue() time.Duration {
 			next = min(next, sess.due)
 		}
 	}
-	if s.reapDue == never && s.reapEvery > 0 && len(s.tree.emptied()) > 0 {
+	if s.reapDue == never && s.reapEvery > 0 && len(s.tree.empty) > 0 {
 		s.reapDue = (s.now()/s.reapEvery + 1) * s.reapEvery
 	}
 	return min(next, s.reapDue)

@@ -55,7 +55,7 @@ func FuzzRequests(f *testing.F) {
 		for p, n := range s.tree.nodes {
 			up, _ := split(p)
 			require.NotNil(t, s.tree.nodes[up], "%q has no parent", p)
-			for _, name := range n.children {
+			for _, name := range n.children.list() {
 				require.NotNil(t, s.tree.nodes[rootless(p)+"/"+name], "%q has lost its child %q", p, name)
 			}
 		}

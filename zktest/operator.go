@@ -132,7 +132,7 @@ func (s *Server) Delete(path string) error {
 }
 
 func (s *Server) deleteAll(path string) {
-	for _, name := range slices.Clone(s.tree.nodes[path].children) {
+	for _, name := range s.tree.nodes[path].children.list() {
 		s.deleteAll(path + "/" + name)
 	}
 	s.zxid++
@@ -166,7 +166,7 @@ func (s *Server) Children(path string) []string {
 	if n == nil {
 		return nil
 	}
-	return slices.Clone(n.children)
+	return n.children.list()
 }
 
 // Watches returns how many watches are set, on data and on children, each
@@ -196,6 +196,7 @@ func (s *Server) SetSequence(path string, next int32) error {
 		return fmt.Errorf("set sequence of %q: %w", path, ErrNoNode)
 	}
 	n.counter = next
+	s.tree.noteEmpty(path, n)
 	return nil
 }
 

@@ -200,7 +200,7 @@ func (s *Server) look(c *conn, op Op, r watched) (Code, func(*wire.Encoder)) {
 		s.childWatches.add(r.path, c)
 	}
 	return wire.OK, func(e *wire.Encoder) {
-		e.Strings(n.children)
+		n.children.encode(e)
 		if op == OpGetChildren2 {
 			n.stat().encode(e)
 		}

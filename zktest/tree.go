@@ -22,15 +22,15 @@ type znode struct {
 	czxid, mzxid, pzxid int64
 	ctime, mtime        int64
 	version, aversion   int32
-	counter             int32    // creates of children ever: the next sequence number
-	children            []string // names, sorted, so that every list is repeatable
+	counter             int32 // creates of children ever: the next sequence number
+	children            names
 }
 
 func (n *znode) stat() Stat {
 	s := Stat{
 		Czxid: n.czxid, Mzxid: n.mzxid, Ctime: n.ctime, Mtime: n.mtime,
-		Version: n.version, Aversion: n.aversion, Cversion: n.counter*2 - int32(len(n.children)),
-		DataLength: int32(len(n.data)), NumChildren: int32(len(n.children)), Pzxid: n.pzxid,
+		Version: n.version, Aversion: n.aversion, Cversion: n.counter*2 - int32(n.children.len()),
+		DataLength: int32(len(n.data)), NumChildren: int32(n.children.len()), Pzxid: n.pzxid,
 	}
 	if n.kind == ephemeral {
 		s.EphemeralOwner = n.owner
@@ -44,8 +44,8 @@ func (n *znode) stat() Stat {
 type tree struct {
 	nodes      map[string]*znode // by path; the root is both "" and "/"
 	ephemerals map[int64]map[string]struct{}
-	containers map[string]struct{}
-	legacy     bool // the counter wraps, as up to ZooKeeper 3.5
+	empty      map[string]struct{} // containers that have had children and have none
+	legacy     bool                // the counter wraps, as up to ZooKeeper 3.5
 }
 
 // quotaPath and configPath exist on every server and cannot be deleted.
@@ -59,14 +59,14 @@ func newTree(legacy bool) *tree {
 	t := &tree{
 		nodes:      map[string]*znode{},
 		ephemerals: map[int64]map[string]struct{}{},
-		containers: map[string]struct{}{},
+		empty:      map[string]struct{}{},
 		legacy:     legacy,
 	}
 	anyone := id{"world", "anyone"}
 	open := []acl{{permAll, anyone}}
-	root := &znode{data: []byte{}, acl: open, children: []string{"zookeeper"}}
+	root := &znode{data: []byte{}, acl: open, children: namesOf("zookeeper")}
 	t.nodes[""], t.nodes["/"] = root, root
-	t.nodes[systemPath] = &znode{data: []byte{}, acl: open, children: []string{"config", "quota"}}
+	t.nodes[systemPath] = &znode{data: []byte{}, acl: open, children: namesOf("config", "quota")}
 	t.nodes[quotaPath] = &znode{data: []byte{}, acl: open}
 	t.nodes[configPath] = &znode{data: []byte{}, acl: []acl{{permRead, anyone}}, aversion: -1}
 	return t
@@ -128,24 +128,20 @@ func (t *tree) create(c change, zxid, now int64, notify func(int32, string)) Sta
 	}
 	up, name := split(c.path)
 	parent := t.nodes[up]
-	if i, found := slices.BinarySearch(parent.children, name); !found {
-		parent.children = slices.Insert(parent.children, i, name)
-	}
+	parent.children.add(name)
+	delete(t.empty, up)
 	// The counter never goes back; at its end the parent's pzxid stops with it.
 	if t.legacy || c.counter > parent.counter {
 		parent.counter, parent.pzxid = c.counter, zxid
 	}
 	t.nodes[c.path] = n
-	switch c.kind {
-	case ephemeral:
+	if c.kind == ephemeral {
 		own := t.ephemerals[c.owner]
 		if own == nil {
 			own = map[string]struct{}{}
 			t.ephemerals[c.owner] = own
 		}
 		own[c.path] = struct{}{}
-	case container:
-		t.containers[c.path] = struct{}{}
 	}
 	s := n.stat()
 	notify(eventCreated, c.path)
@@ -157,12 +153,11 @@ func (t *tree) remove(path string, zxid int64, notify func(int32, string)) {
 	n := t.nodes[path]
 	up, name := split(path)
 	parent := t.nodes[up]
-	if i, found := slices.BinarySearch(parent.children, name); found {
-		parent.children = slices.Delete(parent.children, i, i+1)
-	}
+	parent.children.remove(name)
+	t.noteEmpty(up, parent)
 	parent.pzxid = max(parent.pzxid, zxid)
 	delete(t.nodes, path)
-	delete(t.containers, path)
+	delete(t.empty, path)
 	if own := t.ephemerals[n.owner]; own != nil {
 		delete(own, path)
 		if len(own) == 0 {
@@ -185,16 +180,15 @@ func (t *tree) ephemeralsOf(session int64) []string {
 	return sortedKeys(t.ephemerals[session])
 }
 
-// emptied returns the containers that have had children and have none, sorted.
-func (t *tree) emptied() []string {
-	var out []string
-	for _, p := range sortedKeys(t.containers) {
-		if n := t.nodes[p]; n.counter > 0 && len(n.children) == 0 {
-			out = append(out, p)
-		}
+// noteEmpty puts a node on the list of those to be reaped, if it is one.
+func (t *tree) noteEmpty(path string, n *znode) {
+	if n.kind == container && n.counter > 0 && n.children.len() == 0 {
+		t.empty[path] = struct{}{}
 	}
-	return out
 }
+
+// emptied returns the containers that have had children and have none, sorted.
+func (t *tree) emptied() []string { return sortedKeys(t.empty) }
 
 func sortedKeys(m map[string]struct{}) []string {
 	out := make([]string, 0, len(m))
