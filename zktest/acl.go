@@ -75,10 +75,12 @@ func ipPrefix(name string) (netip.Prefix, bool) {
 // list: doubles go, and the scheme auth becomes whoever the client is.
 func expand(list []acl, ids []id) ([]acl, Code) {
 	var out []acl
-	for i, a := range list {
-		if slices.Contains(list[:i], a) {
+	seen := make(map[acl]struct{}, len(list)) // a frame has room for 80,000
+	for _, a := range list {
+		if _, double := seen[a]; double {
 			continue
 		}
+		seen[a] = struct{}{}
 		switch {
 		case a.id == (id{"world", "anyone"}):
 			out = append(out, a)

@@ -209,7 +209,12 @@ func (t *tap) noteReply(h wire.ReplyHeader, payload []byte) (*call, []*hook) {
 		return nil, nil
 	}
 	c := t.waiting[i]
-	t.waiting = slices.Delete(t.waiting, i, i+1)
+	if i == 0 { // nearly always, and then nothing is moved
+		t.waiting[0] = nil
+		t.waiting = t.waiting[1:]
+	} else {
+		t.waiting = slices.Delete(t.waiting, i, i+1)
+	}
 	c.Answered, c.Err, c.Zxid = true, h.Err, h.Zxid
 	return c, f.due(t, c.Op, true)
 }

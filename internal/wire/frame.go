@@ -17,6 +17,9 @@ func (e *FrameSizeError) Error() string {
 	return fmt.Sprintf("wire: frame of %d bytes, limit %d", e.Size, e.Limit)
 }
 
+// unproven is how many bytes a frame is given before any has arrived.
+const unproven = 16 << 10
+
 // ReadFrame reads one frame from r and returns its payload in a slice of its
 // own. limit bounds the payload; io.EOF means that r ended between frames.
 func ReadFrame(r io.Reader, limit int) ([]byte, error) {
@@ -28,14 +31,21 @@ func ReadFrame(r io.Reader, limit int) ([]byte, error) {
 	if n < 0 || n > limit {
 		return nil, &FrameSizeError{Size: n, Limit: limit}
 	}
-	b := make([]byte, n)
-	if _, err := io.ReadFull(r, b); err != nil {
-		if err == io.EOF {
-			err = io.ErrUnexpectedEOF
+	// A length is only a claim: memory is taken as bytes arrive, or every idle
+	// connection could take as much as the limit allows.
+	b := make([]byte, min(n, unproven))
+	for have := 0; ; {
+		if _, err := io.ReadFull(r, b[have:]); err != nil {
+			if err == io.EOF {
+				err = io.ErrUnexpectedEOF
+			}
+			return nil, err
 		}
-		return nil, err
+		if have = len(b); have == n {
+			return b, nil
+		}
+		b = append(b, make([]byte, min(n-have, have))...)
 	}
-	return b, nil
 }
 
 // AppendFrame appends payload to dst as a frame.

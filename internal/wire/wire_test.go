@@ -5,7 +5,9 @@ import (
 	"encoding/hex"
 	"errors"
 	"io"
+	"runtime"
 	"testing"
+	"testing/iotest"
 
 	"github.com/stretchr/testify/require"
 )
@@ -78,6 +80,31 @@ func TestReadFrame(t *testing.T) {
 	require.Equal(t, 11, size.Size)
 	_, err = ReadFrame(bytes.NewReader([]byte{0xff, 0xff, 0xff, 0xff}), 10)
 	require.True(t, errors.As(err, &size), "a negative length")
+}
+
+// A length that nothing stands behind costs no memory, and a long frame is read
+// whole whatever the pieces it comes in.
+func TestALengthIsOnlyAClaim(t *testing.T) {
+	const large = 64 << 20
+	claim := []byte{large >> 24, large >> 16 & 0xff, 0, 0, 'x'}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	_, err := ReadFrame(bytes.NewReader(claim), large)
+	runtime.ReadMemStats(&after)
+	require.Equal(t, io.ErrUnexpectedEOF, err)
+	require.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(1<<20))
+
+	for _, n := range []int{0, 1, unproven - 1, unproven, unproven + 1, 3*unproven + 7, MaxFrame} {
+		payload := make([]byte, n)
+		for i := range payload {
+			payload[i] = byte(i * 7)
+		}
+		got, err := ReadFrame(iotest.OneByteReader(bytes.NewReader(AppendFrame(nil, payload))), MaxFrame)
+		require.NoError(t, err)
+		require.True(t, bytes.Equal(payload, got), "%d bytes", n)
+		_, err = ReadFrame(bytes.NewReader(AppendFrame(nil, payload)[:n+3]), MaxFrame)
+		require.Equal(t, io.ErrUnexpectedEOF, err, "%d bytes", n)
+	}
 }
 
 // Whatever the pieces in which bytes pass, the heads are the same.
