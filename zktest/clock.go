@@ -69,8 +69,7 @@ func (s *Server) keepTime() {
 func (s *Server) reap() int {
 	empty := s.tree.emptied()
 	for _, path := range empty {
-		s.zxid++
-		s.commit(change{op: OpDelete, path: path})
+		s.commit(&txn{op: OpDelete, changes: []change{{op: OpDelete, path: path}}}, nil)
 	}
 	return len(empty)
 }

@@ -95,6 +95,14 @@ func judgeAll(t *tree, ops []operation, who author) (changes []change, ok bool) 
 	return changes, true
 }
 
+// encodeResults appends the body of the answer to a multi.
+func encodeResults(e *wire.Encoder, changes []change, stats []Stat) {
+	for i, c := range changes {
+		encodeResult(e, c, stats[i])
+	}
+	multiHeader{op: wire.OpError, done: true, err: -1}.encode(e)
+}
+
 // encodeResult appends the result of one operation of a multi.
 func encodeResult(e *wire.Encoder, c change, s Stat) {
 	h := multiHeader{op: c.op, err: c.code}

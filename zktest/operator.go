@@ -101,15 +101,23 @@ func (s *Server) Create(path string, data []byte) error {
 		if s.tree.nodes[r.path] != nil {
 			continue
 		}
-		j := &judge{tree: s.tree}
-		c, code := j.create(OpCreate, r, operator)
-		s.zxid++
-		if code != wire.OK {
+		if code := s.createAs(operator, OpCreate, r); code != wire.OK {
 			return fmt.Errorf("zktest: create %q: %s", r.path, code)
 		}
-		s.commit(c)
 	}
 	return nil
+}
+
+// createAs commits a create that no connection asks for.
+func (s *Server) createAs(who author, op Op, r createRequest) Code {
+	j := &judge{tree: s.tree}
+	c, code := j.create(op, r, who)
+	t := txn{op: op, session: who.session, code: code}
+	if code == wire.OK {
+		t.changes = []change{c}
+	}
+	s.commit(&t, nil)
+	return code
 }
 
 // operator may do everything.
@@ -135,8 +143,7 @@ func (s *Server) deleteAll(path string) {
 	for _, name := range s.tree.nodes[path].children.list() {
 		s.deleteAll(path + "/" + name)
 	}
-	s.zxid++
-	s.commit(change{op: OpDelete, path: path})
+	s.commit(&txn{op: OpDelete, changes: []change{{op: OpDelete, path: path}}}, nil)
 }
 
 // Exists reports whether there is a znode at path.
@@ -216,8 +223,7 @@ func (s *Server) createAsThief(payload []byte) error {
 	}
 	thief := s.sessions[s.thiefID]
 	if thief == nil {
-		thief = s.newSession(s.maxTimeout)
-		thief.pinned = true
+		thief = s.newSession(s.maxTimeout, true)
 		s.thiefID = thief.id
 	}
 	d := wire.NewDecoder(payload[wire.RequestHeaderLen:])
@@ -229,12 +235,8 @@ func (s *Server) createAsThief(payload []byte) error {
 	r.acl = []acl{{permAll, id{"world", "anyone"}}}
 	who := operator
 	who.session = thief.id
-	j := &judge{tree: s.tree}
-	c, code := j.create(h.Op, r, who)
-	s.zxid++
-	if code != wire.OK {
+	if code := s.createAs(who, h.Op, r); code != wire.OK {
 		return fmt.Errorf("zktest: steal: %s", code)
 	}
-	s.commit(c)
 	return nil
 }

@@ -1,10 +1,6 @@
 package zktest
 
-import (
-	"time"
-
-	"github.com/zkfence/zkfence/internal/wire"
-)
+import "github.com/zkfence/zkfence/internal/wire"
 
 // request serves one request of a connection whose session stands. s.mu is
 // held; replies and events are queued, not written.
@@ -21,15 +17,9 @@ func (s *Server) request(c *conn, payload []byte) {
 	}
 	s.touch(c.session)
 	switch h.Op {
-	case OpCreate, OpCreate2, OpCreateContainer, wire.OpCreateTTL, OpDelete, OpSetData, OpSetACL, wire.OpCheck:
+	case OpCreate, OpCreate2, OpCreateContainer, wire.OpCreateTTL, OpDelete, OpSetData, OpSetACL, wire.OpCheck,
+		OpMulti, OpCloseSession:
 		s.write(c, h, d)
-	case OpMulti:
-		s.multi(c, h, d)
-	case OpCloseSession:
-		sess := c.session
-		s.endSession(sess)
-		s.reply(c, h, wire.OK, nil)
-		s.close(c)
 	case OpPing, OpSync, OpExists, OpGetData, OpGetChildren, OpGetChildren2, OpGetACL, OpSetWatches:
 		code, body := s.read(c, h.Op, d)
 		if d.Err() != nil {
@@ -78,62 +68,4 @@ func (s *Server) decide(op Op, d *wire.Decoder, who author) (change, Code) {
 		return change{}, wire.MarshallingError
 	}
 	return do()
-}
-
-// write serves a single write. One that is refused takes a zxid too.
-func (s *Server) write(c *conn, h wire.RequestHeader, d *wire.Decoder) {
-	ch, code := s.decide(h.Op, d, c.author())
-	s.zxid++
-	if code != wire.OK {
-		s.reply(c, h, code, nil)
-		return
-	}
-	if h.Op == wire.OpCheck {
-		// Alone, one that succeeds kills the thread of a real server that should
-		// answer it.
-		s.close(c)
-		return
-	}
-	stat := s.commit(ch)
-	s.reply(c, h, wire.OK, func(e *wire.Encoder) {
-		switch h.Op {
-		case OpCreate:
-			e.String(ch.path)
-		case OpCreate2, OpCreateContainer:
-			e.String(ch.path)
-			stat.encode(e)
-		case OpSetData, OpSetACL:
-			stat.encode(e)
-		}
-	})
-}
-
-// commit applies a change under the current zxid; events go out before the
-// reply to whoever caused them, also to that one.
-func (s *Server) commit(c change) Stat {
-	if c.op == OpDelete {
-		up, _ := split(c.path)
-		s.retime = s.retime || s.tree.nodes[up].kind == container // it may have to be reaped
-	}
-	return s.tree.apply(c, s.zxid, time.Now().UnixMilli(), s.notify)
-}
-
-func (s *Server) multi(c *conn, h wire.RequestHeader, d *wire.Decoder) {
-	ops, err := decodeMulti(d)
-	s.zxid++
-	if err != nil {
-		s.reply(c, h, wire.MarshallingError, nil)
-		return
-	}
-	changes, _ := judgeAll(s.tree, ops, c.author())
-	stats := make([]Stat, len(changes))
-	for i, ch := range changes {
-		stats[i] = s.commit(ch)
-	}
-	s.reply(c, h, wire.OK, func(e *wire.Encoder) {
-		for i, ch := range changes {
-			encodeResult(e, ch, stats[i])
-		}
-		multiHeader{op: wire.OpError, done: true, err: -1}.encode(e)
-	})
 }

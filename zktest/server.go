@@ -36,14 +36,12 @@ type Server struct {
 	// mu guards everything below: pure state. It is never held while a
 	// connection is used or a channel operated; what is to be sent waits in a
 	// queue of its connection, and unlock wakes the writers.
-	mu           sync.Mutex
-	closed       bool
-	rand         *rand.Rand
-	zxid         int64 // the last one taken
-	tree         *tree
+	mu     sync.Mutex
+	closed bool
+	rand   *rand.Rand
+	state
 	dataWatches  *watchTable
 	childWatches *watchTable
-	sessions     map[int64]*session
 	conns        map[*conn]struct{}
 	accepted     int
 	received     int64
@@ -114,10 +112,8 @@ func Start(opts ...Option) (*Server, error) {
 
 // reset makes the server an empty one. s.mu is held, or s is not shared yet.
 func (s *Server) reset() {
-	s.zxid = 0
-	s.tree = newTree(s.legacy)
+	s.state = newState(s.legacy)
 	s.dataWatches, s.childWatches = newWatchTable(), newWatchTable()
-	s.sessions = map[int64]*session{}
 	s.thiefID = 0
 }
 

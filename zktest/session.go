@@ -32,7 +32,7 @@ func (s *Server) connect(c *conn, payload []byte) {
 	}
 	timeout := min(max(time.Duration(r.TimeoutMs)*time.Millisecond, s.minTimeout), s.maxTimeout)
 	if r.Session == 0 {
-		s.welcome(c, r, s.newSession(timeout))
+		s.welcome(c, r, s.newSession(timeout, false))
 		return
 	}
 	sess := s.sessions[r.Session]
@@ -66,15 +66,15 @@ func (s *Server) welcome(c *conn, r wire.ConnectRequest, sess *session) {
 }
 
 // newSession makes a session, which takes a zxid.
-func (s *Server) newSession(timeout time.Duration) *session {
-	s.zxid++
-	sess := &session{timeout: timeout, password: make([]byte, passwordLen)}
-	for sess.id == 0 || s.sessions[sess.id] != nil {
-		sess.id = s.rand.Int64()
+func (s *Server) newSession(timeout time.Duration, pinned bool) *session {
+	t := txn{op: OpCreateSession, timeout: timeout, password: make([]byte, passwordLen), pinned: pinned}
+	for t.session == 0 || s.sessions[t.session] != nil {
+		t.session = s.rand.Int64()
 	}
-	binary.BigEndian.PutUint64(sess.password, s.rand.Uint64())
-	binary.BigEndian.PutUint64(sess.password[8:], s.rand.Uint64())
-	s.sessions[sess.id] = sess
+	binary.BigEndian.PutUint64(t.password, s.rand.Uint64())
+	binary.BigEndian.PutUint64(t.password[8:], s.rand.Uint64())
+	s.commit(&t, nil)
+	sess := s.sessions[t.session]
 	s.touch(sess)
 	return sess
 }
@@ -87,19 +87,11 @@ func (s *Server) touch(sess *session) {
 	}
 }
 
-// endSession deletes a session's ephemerals, all under one zxid. The events go
-// to its own connection too, which the caller then closes.
-func (s *Server) endSession(sess *session) {
-	s.zxid++
-	for _, path := range s.tree.ephemeralsOf(sess.id) {
-		s.commit(change{op: OpDelete, path: path})
-	}
-	delete(s.sessions, sess.id)
-}
-
-// expire ends a session that its client has not asked to end.
+// expire ends a session that its client has not asked to end: its ephemerals
+// go, all under one zxid, and its connection is closed behind the events.
 func (s *Server) expire(sess *session) {
-	s.endSession(sess)
+	t := txn{op: OpCloseSession, session: sess.id, changes: s.farewell(sess.id)}
+	s.commit(&t, nil)
 	if sess.conn != nil {
 		s.close(sess.conn)
 	}

@@ -1,0 +1,94 @@
+package zktest
+
+import (
+	"time"
+
+	"github.com/zkfence/zkfence/internal/wire"
+)
+
+// A write goes three steps: it is judged into a transaction, the transaction is
+// committed, which applies it to the state, and then it is answered on the
+// connection that it came from, behind the events that it caused.
+
+// write serves a request that changes something.
+func (s *Server) write(c *conn, h wire.RequestHeader, d *wire.Decoder) {
+	t := s.judge(h.Op, d, c.author())
+	var room [1]Stat
+	s.answer(c, h, &t, s.commit(&t, room[:0]))
+}
+
+// judge decides what becomes of a write.
+func (s *Server) judge(op Op, d *wire.Decoder, who author) txn {
+	t := txn{op: op, session: who.session}
+	switch op {
+	case OpCloseSession:
+		t.changes = s.farewell(who.session)
+	case OpMulti:
+		ops, err := decodeMulti(d)
+		if err != nil {
+			t.code = wire.MarshallingError
+			break
+		}
+		t.changes, _ = judgeAll(s.tree, ops, who)
+	default:
+		c, code := s.decide(op, d, who)
+		if t.code = code; code == wire.OK {
+			t.changes = []change{c}
+		}
+	}
+	return t
+}
+
+// farewell deletes the ephemerals of a session that ends.
+func (s *Server) farewell(session int64) []change {
+	var gone []change
+	for _, path := range s.tree.ephemeralsOf(session) {
+		gone = append(gone, change{op: OpDelete, path: path})
+	}
+	return gone
+}
+
+// commit gives t its zxid, refused or not, and applies it. The events go out
+// before whoever caused them is answered, also to that one.
+func (s *Server) commit(t *txn, stats []Stat) []Stat {
+	t.zxid = s.zxid + 1
+	t.now = time.Now().UnixMilli()
+	for _, c := range t.changes {
+		if c.op == OpDelete {
+			up, _ := split(c.path)
+			s.retime = s.retime || s.tree.nodes[up] != nil && s.tree.nodes[up].kind == container // it may have to be reaped
+		}
+	}
+	return s.apply(t, stats, s.notify)
+}
+
+// answer tells a client what became of its write.
+func (s *Server) answer(c *conn, h wire.RequestHeader, t *txn, stats []Stat) {
+	switch {
+	case t.code == wire.OK && t.op == wire.OpCheck:
+		// Alone, one that succeeds kills the thread of a real server that should
+		// answer it.
+		s.close(c)
+		return
+	case t.op == OpMulti:
+		s.reply(c, h, t.code, func(e *wire.Encoder) { encodeResults(e, t.changes, stats) })
+	default:
+		s.reply(c, h, t.code, func(e *wire.Encoder) { encodeWrite(e, t, stats) })
+	}
+	if t.op == OpCloseSession {
+		s.close(c)
+	}
+}
+
+// encodeWrite appends the body of the answer to a single write.
+func encodeWrite(e *wire.Encoder, t *txn, stats []Stat) {
+	switch t.op {
+	case OpCreate:
+		e.String(t.changes[0].path)
+	case OpCreate2, OpCreateContainer:
+		e.String(t.changes[0].path)
+		stats[0].encode(e)
+	case OpSetData, OpSetACL:
+		stats[0].encode(e)
+	}
+}
