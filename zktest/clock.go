@@ -10,7 +10,7 @@ func (s *Server) now() time.Duration {
 	if s.stalled != nil {
 		return s.stoppedAt
 	}
-	return time.Since(s.epoch) - s.lost
+	return time.Since(s.group.epoch) - s.lost
 }
 
 // nextDue returns when the clock has something to do, or never.
@@ -19,9 +19,9 @@ func (s *Server) nextDue() time.Duration {
 		return never
 	}
 	next := never
-	for _, sess := range s.sessions {
-		if !sess.pinned {
-			next = min(next, sess.due)
+	for _, t := range s.tracker {
+		if !t.pinned {
+			next = min(next, t.due)
 		}
 	}
 	if s.reapDue == never && s.reapEvery > 0 && len(s.tree.empty) > 0 {
@@ -30,44 +30,26 @@ func (s *Server) nextDue() time.Duration {
 	return min(next, s.reapDue)
 }
 
-// keepTime is the one goroutine that acts by itself: it ends sessions and reaps
-// containers. It sleeps for good while there is neither.
-func (s *Server) keepTime() {
-	defer s.wg.Done()
-	timer := time.NewTimer(time.Hour)
-	defer timer.Stop()
-	for {
-		s.mu.Lock()
-		if s.stalled == nil {
-			s.expireDue()
-			if s.now() >= s.reapDue {
-				s.reap()
-				s.reapDue = never
-			}
-		}
-		next := s.nextDue()
-		s.armed = next
-		wait := next - s.now()
-		s.retime = false
-		s.unlock()
-
-		if next == never {
-			timer.Stop()
-		} else {
-			timer.Reset(wait)
-		}
-		select {
-		case <-timer.C:
-		case <-s.wake:
-		case <-s.done:
-			return
+// act is what a standalone server does by itself: it ends sessions and reaps
+// containers.
+func (s *Server) act() time.Duration {
+	if s.stalled == nil {
+		s.expireDue()
+		if s.now() >= s.reapDue {
+			s.reap()
+			s.reapDue = never
 		}
 	}
+	s.armed = s.nextDue()
+	if s.armed == never {
+		return never
+	}
+	return s.armed - s.now()
 }
 
 // reap deletes every container that has been emptied, each under its own zxid.
 func (s *Server) reap() int {
-	empty := s.tree.emptied()
+	empty := s.ahead.tree.emptied()
 	for _, path := range empty {
 		s.commit(&txn{op: OpDelete, changes: []change{{op: OpDelete, path: path}}}, nil)
 	}
@@ -96,7 +78,7 @@ func (s *Server) Stall(on bool) {
 		s.stalled = make(chan struct{})
 	case !on && s.stalled != nil:
 		resume, s.stalled = s.stalled, nil
-		s.lost = time.Since(s.epoch) - s.stoppedAt
+		s.lost = time.Since(s.group.epoch) - s.stoppedAt
 		s.retime = true
 	}
 	s.unlock()

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/zkfence/zkfence/internal/wire"
 )
@@ -27,9 +28,11 @@ type conn struct {
 	shutUp atomic.Bool
 
 	// Guarded by s.mu.
-	session *session
-	ids     []id
-	over    bool // takes no more requests
+	session  int64         // 0 until it is welcome
+	timeout  time.Duration // of the session, as negotiated on this connection
+	readOnly bool          // the handshake spoke of it
+	ids      []id
+	over     bool // takes no more requests
 }
 
 // serve takes over a connection that has been accepted.
@@ -108,7 +111,7 @@ func (s *Server) handle(c *conn, payload []byte) bool {
 	case c.over:
 		// What raced with the end of a session or of a connection is lost. Reading
 		// goes on, so that what waits in the queue still reaches the client.
-	case c.session == nil:
+	case c.session == 0:
 		s.connect(c, payload)
 	default:
 		s.request(c, payload)
@@ -132,8 +135,8 @@ func (c *conn) leave() {
 func (s *Server) disown(c *conn) {
 	s.dataWatches.drop(c)
 	s.childWatches.drop(c)
-	if c.session != nil && c.session.conn == c {
-		c.session.conn = nil
+	if s.attached[c.session] == c {
+		delete(s.attached, c.session)
 	}
 }
 
@@ -175,7 +178,7 @@ func (c *conn) send(frame []byte) bool {
 }
 
 // author is whom this connection's writes are judged as. s.mu is held.
-func (c *conn) author() author { return author{session: c.session.id, ids: c.ids} }
+func (c *conn) author() author { return author{session: c.session, ids: c.ids} }
 
 func (c *conn) identify(who id) {
 	if !slices.Contains(c.ids, who) {

@@ -30,10 +30,12 @@ func (s *Server) Sessions() []SessionInfo {
 	s.mu.Lock()
 	defer s.unlock()
 	out := make([]SessionInfo, 0, len(s.sessions))
-	for _, sess := range s.sessions {
-		out = append(out, SessionInfo{
-			ID: sess.id, Timeout: sess.timeout, Connected: sess.conn != nil, Ephemerals: s.tree.ephemeralsOf(sess.id),
-		})
+	for id, sess := range s.sessions {
+		info := SessionInfo{ID: id, Timeout: sess.timeout, Connected: s.attached[id] != nil, Ephemerals: s.tree.ephemeralsOf(id)}
+		if t := s.tracker[id]; t != nil {
+			info.Timeout = t.timeout
+		}
+		out = append(out, info)
 	}
 	slices.SortFunc(out, func(a, b SessionInfo) int { return cmp.Compare(a.ID, b.ID) })
 	return out
@@ -45,11 +47,10 @@ func (s *Server) Sessions() []SessionInfo {
 func (s *Server) Expire(id int64) error {
 	s.mu.Lock()
 	defer s.unlock()
-	sess := s.sessions[id]
-	if sess == nil {
+	if s.sessions[id] == nil {
 		return fmt.Errorf("expire %#x: %w", uint64(id), ErrNoSession)
 	}
-	s.expire(sess)
+	s.expire(id)
 	return nil
 }
 
@@ -110,7 +111,7 @@ func (s *Server) Create(path string, data []byte) error {
 
 // createAs commits a create that no connection asks for.
 func (s *Server) createAs(who author, op Op, r createRequest) Code {
-	j := &judge{tree: s.tree}
+	j := &judge{tree: s.ahead.tree}
 	c, code := j.create(op, r, who)
 	t := txn{op: op, session: who.session, code: code}
 	if code == wire.OK {
@@ -221,10 +222,8 @@ func (s *Server) createAsThief(payload []byte) error {
 	if err != nil {
 		return err
 	}
-	thief := s.sessions[s.thiefID]
-	if thief == nil {
-		thief = s.newSession(s.maxTimeout, true)
-		s.thiefID = thief.id
+	if s.sessions[s.thiefID] == nil {
+		s.thiefID = s.newSession(s.maxTimeout, true)
 	}
 	d := wire.NewDecoder(payload[wire.RequestHeaderLen:])
 	r := decodeCreate(d)
@@ -234,7 +233,7 @@ func (s *Server) createAsThief(payload []byte) error {
 	// Whom the client's acl names, the thief may not be.
 	r.acl = []acl{{permAll, id{"world", "anyone"}}}
 	who := operator
-	who.session = thief.id
+	who.session = s.thiefID
 	if code := s.createAs(who, h.Op, r); code != wire.OK {
 		return fmt.Errorf("zktest: steal: %s", code)
 	}

@@ -15,7 +15,7 @@ func (s *Server) request(c *conn, payload []byte) {
 		s.auth(c, h, decodeAuth(d))
 		return
 	}
-	s.touch(c.session)
+	s.touch(c.session, c.timeout)
 	switch h.Op {
 	case OpCreate, OpCreate2, OpCreateContainer, wire.OpCreateTTL, OpDelete, OpSetData, OpSetACL, wire.OpCheck,
 		OpMulti, OpCloseSession:
@@ -43,7 +43,7 @@ func (s *Server) reply(c *conn, h wire.RequestHeader, code Code, body func(*wire
 
 // decide reads and judges a single write.
 func (s *Server) decide(op Op, d *wire.Decoder, who author) (change, Code) {
-	j := &judge{tree: s.tree}
+	j := &judge{tree: s.ahead.tree}
 	var do func() (change, Code)
 	switch op {
 	case OpCreate, OpCreate2, OpCreateContainer:

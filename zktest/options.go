@@ -19,6 +19,11 @@ type config struct {
 	reapEvery              time.Duration
 }
 
+func defaults() config {
+	return config{tick: 100 * time.Millisecond, minTimeout: 200 * time.Millisecond, maxTimeout: time.Minute,
+		seed: 1, reapEvery: time.Minute}
+}
+
 // WithListener serves on l, which may be one of a Network, in place of TCP. The
 // server closes it. Defaults to a free TCP port of 127.0.0.1.
 func WithListener(l net.Listener) Option { return func(c *config) { c.listener = l } }

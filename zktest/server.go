@@ -20,10 +20,11 @@ type TB interface {
 // those of Faults included, are safe for concurrent use.
 type Server struct {
 	*Faults
+	*group
+	member *member // nil on a standalone server
 
-	ln    net.Listener
-	addr  string
-	epoch time.Time
+	ln   net.Listener
+	addr string
 
 	tick, minTimeout, maxTimeout time.Duration
 	reapEvery                    time.Duration
@@ -31,15 +32,15 @@ type Server struct {
 
 	wg   sync.WaitGroup
 	done chan struct{}
-	wake chan struct{} // tells keepTime to look again; capacity 1
 
-	// mu guards everything below: pure state. It is never held while a
-	// connection is used or a channel operated; what is to be sent waits in a
-	// queue of its connection, and unlock wakes the writers.
-	mu     sync.Mutex
+	mu *sync.Mutex // the group's; it guards everything below
+
 	closed bool
 	rand   *rand.Rand
 	state
+	ahead        *state             // as it will be once all that was judged is applied; nil where nothing is judged
+	tracker      map[int64]*tracked // the sessions that this server may end; nil if it may not
+	attached     map[int64]*conn    // by session: the connection that it came to this server on last
 	dataWatches  *watchTable
 	childWatches *watchTable
 	conns        map[*conn]struct{}
@@ -47,11 +48,6 @@ type Server struct {
 	received     int64
 	sent         int64
 	thiefID      int64
-
-	dirty  []*conn // have something new in their queues
-	doomed []*conn // are to be shut at once: their writers are stuck
-	retime bool    // keepTime has to look again
-	armed  time.Duration
 
 	stalled   chan struct{} // non-nil while stalled; closed at the end of it
 	stoppedAt time.Duration
@@ -75,8 +71,7 @@ func New(tb TB, opts ...Option) *Server {
 // Start starts a Server on a free port of 127.0.0.1, or on the listener given.
 // The error names an option that makes no sense, or says why there is no port.
 func Start(opts ...Option) (*Server, error) {
-	c := config{tick: 100 * time.Millisecond, minTimeout: 200 * time.Millisecond, maxTimeout: time.Minute,
-		seed: 1, reapEvery: time.Minute}
+	c := defaults()
 	for _, o := range opts {
 		o(&c)
 	}
@@ -90,31 +85,51 @@ func Start(opts ...Option) (*Server, error) {
 		}
 		c.listener = ln
 	}
+	g := newGroup(c.listener.Addr().String(), c.seed)
+	s := newServer(g, c, c.listener)
+	g.act = s.act
+	s.ahead, s.tracker = &s.state, map[int64]*tracked{}
+	g.start()
+	s.start()
+	return s, nil
+}
+
+func newServer(g *group, c config, ln net.Listener) *Server {
 	s := &Server{
-		Faults: newFaults(), ln: c.listener, addr: c.listener.Addr().String(), epoch: time.Now(),
+		Faults: newFaults(), group: g, mu: &g.mu, ln: ln, addr: ln.Addr().String(),
 		tick: c.tick, minTimeout: c.minTimeout, maxTimeout: c.maxTimeout, reapEvery: c.reapEvery, legacy: c.legacy,
-		done: make(chan struct{}), wake: make(chan struct{}, 1),
-		armed: never, reapDue: never,
+		done: make(chan struct{}), reapDue: never,
 		conns: map[*conn]struct{}{},
 	}
 	s.thief = s.steal
 	// Two servers must not hand out the same sessions: a client that comes to
 	// the wrong one would be let in.
-	h := fnv.New64a()
-	_, _ = h.Write([]byte(s.addr))
-	s.rand = rand.New(rand.NewPCG(c.seed, h.Sum64()))
+	s.rand = seeded(c.seed, s.addr)
 	s.reset()
-	s.wg.Add(2)
-	go s.accept()
-	go s.keepTime()
-	return s, nil
+	return s
+}
+
+// seeded returns a generator for what goes by a name.
+func seeded(seed uint64, name string) *rand.Rand {
+	h := fnv.New64a()
+	_, _ = h.Write([]byte(name))
+	return rand.New(rand.NewPCG(seed, h.Sum64()))
 }
 
 // reset makes the server an empty one. s.mu is held, or s is not shared yet.
 func (s *Server) reset() {
 	s.state = newState(s.legacy)
+	if s.tracker != nil {
+		s.tracker = map[int64]*tracked{}
+	}
+	s.attached = map[int64]*conn{}
 	s.dataWatches, s.childWatches = newWatchTable(), newWatchTable()
 	s.thiefID = 0
+}
+
+func (s *Server) start() {
+	s.wg.Add(1)
+	go s.accept()
 }
 
 // Addr returns the address to dial, "127.0.0.1:port" unless WithListener says
@@ -125,6 +140,16 @@ func (s *Server) Addr() string { return s.addr }
 // and waits for them. Sessions are not ended; nothing is written. Close again
 // waits as well.
 func (s *Server) Close() {
+	if s.shutDown() && s.member == nil {
+		s.end()
+	}
+	s.wg.Wait()
+	s.keeps.Wait()
+}
+
+// shutDown ends all that serves clients, and says whether this was the first
+// call.
+func (s *Server) shutDown() bool {
 	s.mu.Lock()
 	first := !s.closed
 	s.closed = true
@@ -138,7 +163,7 @@ func (s *Server) Close() {
 	for _, c := range conns {
 		c.shut()
 	}
-	s.wg.Wait()
+	return first
 }
 
 // accept serves the listener until the server closes.
@@ -157,24 +182,5 @@ func (s *Server) accept() {
 			}
 		}
 		s.serve(nc)
-	}
-}
-
-// unlock releases s.mu and wakes whoever has something to do since.
-func (s *Server) unlock() {
-	dirty, doomed, retime := s.dirty, s.doomed, s.retime
-	s.dirty, s.doomed, s.retime = nil, nil, false
-	s.mu.Unlock()
-	for _, c := range doomed {
-		c.shut()
-	}
-	for _, c := range dirty {
-		c.out.signal()
-	}
-	if retime {
-		select {
-		case s.wake <- struct{}{}:
-		default:
-		}
 	}
 }

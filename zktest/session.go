@@ -2,9 +2,8 @@ package zktest
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/binary"
-	"slices"
+	"math/rand/v2"
 	"time"
 
 	"github.com/zkfence/zkfence/internal/wire"
@@ -12,14 +11,21 @@ import (
 
 const passwordLen = 16
 
-// session is a client's session. Server.mu guards it.
+// session is a client's session, as every server knows it.
 type session struct {
-	id       int64
-	password []byte
-	timeout  time.Duration // as last negotiated
-	due      time.Duration // when it expires, on the server's clock; a multiple of the tick
-	conn     *conn         // the connection it is on, if any
-	pinned   bool          // has no client behind it and does not expire
+	id      int64
+	timeout time.Duration // as first negotiated
+	pinned  bool          // has no client behind it and does not expire
+}
+
+// passwordOf returns a session's password. Every server of a group knows it,
+// also one that has not applied the session's begin yet.
+func (g *group) passwordOf(session int64) []byte {
+	r := rand.NewPCG(g.secret, uint64(session))
+	p := make([]byte, passwordLen)
+	binary.BigEndian.PutUint64(p, r.Uint64())
+	binary.BigEndian.PutUint64(p[8:], r.Uint64())
+	return p
 }
 
 // connect serves the handshake. s.mu is held.
@@ -30,86 +36,76 @@ func (s *Server) connect(c *conn, payload []byte) {
 		s.close(c)
 		return
 	}
+	c.readOnly = r.HasReadOnly
 	timeout := min(max(time.Duration(r.TimeoutMs)*time.Millisecond, s.minTimeout), s.maxTimeout)
 	if r.Session == 0 {
-		s.welcome(c, r, s.newSession(timeout, false))
+		s.welcome(c, s.newSession(timeout, false), timeout)
 		return
 	}
-	sess := s.sessions[r.Session]
-	if sess != nil && sess.conn != nil {
+	if old := s.attached[r.Session]; old != nil {
 		// A move ends the old connection before anyone looks at the password.
-		s.close(sess.conn)
+		s.close(old)
 	}
-	if sess == nil || !bytes.Equal(sess.password, r.Password) {
-		s.welcome(c, r, nil)
-		return
+	if !bytes.Equal(s.passwordOf(r.Session), r.Password) || !s.touch(r.Session, timeout) {
+		r.Session = 0
 	}
-	sess.timeout = timeout
-	s.touch(sess)
-	s.welcome(c, r, sess)
+	s.welcome(c, r.Session, timeout)
 }
 
-// welcome answers the handshake; a nil session is one that is not known.
-func (s *Server) welcome(c *conn, r wire.ConnectRequest, sess *session) {
-	resp := wire.ConnectResponse{Password: make([]byte, passwordLen), HasReadOnly: r.HasReadOnly}
-	if sess != nil {
-		resp.Session, resp.Password = sess.id, sess.password
-		resp.TimeoutMs = int32(sess.timeout / time.Millisecond)
-		sess.conn, c.session = c, sess
+// welcome answers the handshake; session 0 is one that is not known.
+func (s *Server) welcome(c *conn, session int64, timeout time.Duration) {
+	resp := wire.ConnectResponse{Password: make([]byte, passwordLen), HasReadOnly: c.readOnly}
+	if session != 0 {
+		resp.Session, resp.Password = session, s.passwordOf(session)
+		resp.TimeoutMs = int32(timeout / time.Millisecond)
+		c.session, c.timeout = session, timeout
+		s.attached[session] = c
 	}
 	e := &wire.Encoder{Buf: make([]byte, 4, 64)}
 	e.Buf = resp.Append(e.Buf)
 	s.send(c, sealFrame(e))
-	if sess == nil {
+	if session == 0 {
 		s.close(c)
 	}
 }
 
-// newSession makes a session, which takes a zxid.
-func (s *Server) newSession(timeout time.Duration, pinned bool) *session {
-	t := txn{op: OpCreateSession, timeout: timeout, password: make([]byte, passwordLen), pinned: pinned}
-	for t.session == 0 || s.sessions[t.session] != nil {
-		t.session = s.rand.Int64()
+// newSession begins a session, which takes a zxid, and returns its id.
+func (s *Server) newSession(timeout time.Duration, pinned bool) int64 {
+	id := s.newID()
+	s.commit(s.birth(id, timeout, pinned), nil)
+	return id
+}
+
+// newID returns an id that no session has or has had.
+func (s *Server) newID() int64 {
+	var id int64
+	for id == 0 || s.sessions[id] != nil {
+		id = s.rand.Int64()
 	}
-	binary.BigEndian.PutUint64(t.password, s.rand.Uint64())
-	binary.BigEndian.PutUint64(t.password[8:], s.rand.Uint64())
+	return id
+}
+
+// birth begins a session, and to track it.
+func (s *Server) birth(id int64, timeout time.Duration, pinned bool) *txn {
+	s.tracker[id] = &tracked{id: id, pinned: pinned}
+	s.touch(id, timeout)
+	return &txn{op: OpCreateSession, session: id, timeout: timeout, pinned: pinned}
+}
+
+// farewell ends a session: all its ephemerals go under one zxid.
+func (s *Server) farewell(id int64) txn {
+	if t := s.tracker[id]; t != nil {
+		t.closing = true
+	}
+	t := txn{op: OpCloseSession, session: id}
+	for _, path := range s.ahead.tree.ephemeralsOf(id) {
+		t.changes = append(t.changes, change{op: OpDelete, path: path})
+	}
+	return t
+}
+
+// expire ends a session that its client has not asked to end.
+func (s *Server) expire(id int64) {
+	t := s.farewell(id)
 	s.commit(&t, nil)
-	sess := s.sessions[t.session]
-	s.touch(sess)
-	return sess
-}
-
-// touch gives a session its whole timeout again, rounded up to the next tick.
-func (s *Server) touch(sess *session) {
-	sess.due = ((s.now()+sess.timeout)/s.tick + 1) * s.tick
-	if !sess.pinned && sess.due < s.armed {
-		s.retime = true
-	}
-}
-
-// expire ends a session that its client has not asked to end: its ephemerals
-// go, all under one zxid, and its connection is closed behind the events.
-func (s *Server) expire(sess *session) {
-	t := txn{op: OpCloseSession, session: sess.id, changes: s.farewell(sess.id)}
-	s.commit(&t, nil)
-	if sess.conn != nil {
-		s.close(sess.conn)
-	}
-}
-
-// expireDue ends the sessions whose time is over, the longest overdue first.
-func (s *Server) expireDue() {
-	now := s.now()
-	var due []*session
-	for _, sess := range s.sessions {
-		if !sess.pinned && sess.due <= now {
-			due = append(due, sess)
-		}
-	}
-	slices.SortFunc(due, func(a, b *session) int {
-		return cmp.Or(cmp.Compare(a.due, b.due), cmp.Compare(a.id, b.id))
-	})
-	for _, sess := range due {
-		s.expire(sess)
-	}
 }

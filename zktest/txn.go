@@ -15,9 +15,8 @@ type txn struct {
 	changes []change
 
 	// Of a session that begins.
-	timeout  time.Duration
-	password []byte
-	pinned   bool
+	timeout time.Duration
+	pinned  bool
 }
 
 // state is what the log of transactions builds. Server.mu guards it.
@@ -44,7 +43,7 @@ func (s *state) apply(t *txn, stats []Stat, notify func(kind int32, path string)
 	}
 	switch t.op {
 	case OpCreateSession:
-		s.sessions[t.session] = &session{id: t.session, password: t.password, timeout: t.timeout, pinned: t.pinned}
+		s.sessions[t.session] = &session{id: t.session, timeout: t.timeout, pinned: t.pinned}
 	case OpCloseSession:
 		delete(s.sessions, t.session)
 	}

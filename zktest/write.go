@@ -14,7 +14,7 @@ import (
 func (s *Server) write(c *conn, h wire.RequestHeader, d *wire.Decoder) {
 	t := s.judge(h.Op, d, c.author())
 	var room [1]Stat
-	s.answer(c, h, &t, s.commit(&t, room[:0]))
+	s.answer(c, h, &t, s.commitFor(c, &t, room[:0]))
 }
 
 // judge decides what becomes of a write.
@@ -22,14 +22,14 @@ func (s *Server) judge(op Op, d *wire.Decoder, who author) txn {
 	t := txn{op: op, session: who.session}
 	switch op {
 	case OpCloseSession:
-		t.changes = s.farewell(who.session)
+		return s.farewell(who.session)
 	case OpMulti:
 		ops, err := decodeMulti(d)
 		if err != nil {
 			t.code = wire.MarshallingError
 			break
 		}
-		t.changes, _ = judgeAll(s.tree, ops, who)
+		t.changes, _ = judgeAll(s.ahead.tree, ops, who)
 	default:
 		c, code := s.decide(op, d, who)
 		if t.code = code; code == wire.OK {
@@ -39,27 +39,32 @@ func (s *Server) judge(op Op, d *wire.Decoder, who author) txn {
 	return t
 }
 
-// farewell deletes the ephemerals of a session that ends.
-func (s *Server) farewell(session int64) []change {
-	var gone []change
-	for _, path := range s.tree.ephemeralsOf(session) {
-		gone = append(gone, change{op: OpDelete, path: path})
-	}
-	return gone
+// commit gives t its zxid, refused or not, and its place in the log.
+func (s *Server) commit(t *txn, stats []Stat) []Stat { return s.commitFor(nil, t, stats) }
+
+func (s *Server) commitFor(c *conn, t *txn, stats []Stat) []Stat {
+	t.now = time.Now().UnixMilli()
+	t.zxid = s.zxid + 1
+	return s.carryOut(c, t, stats)
 }
 
-// commit gives t its zxid, refused or not, and applies it. The events go out
-// before whoever caused them is answered, also to that one.
-func (s *Server) commit(t *txn, stats []Stat) []Stat {
-	t.zxid = s.zxid + 1
-	t.now = time.Now().UnixMilli()
-	for _, c := range t.changes {
-		if c.op == OpDelete {
-			up, _ := split(c.path)
+// carryOut applies what has been committed. The events go out before whoever
+// caused them is answered, also to that one: c, if it is here.
+func (s *Server) carryOut(c *conn, t *txn, stats []Stat) []Stat {
+	for _, ch := range t.changes {
+		if ch.op == OpDelete {
+			up, _ := split(ch.path)
 			s.retime = s.retime || s.tree.nodes[up] != nil && s.tree.nodes[up].kind == container // it may have to be reaped
 		}
 	}
-	return s.apply(t, stats, s.notify)
+	stats = s.apply(t, stats, s.notify)
+	if t.op == OpCloseSession {
+		delete(s.tracker, t.session)
+		if gone := s.attached[t.session]; gone != nil && gone != c {
+			s.close(gone)
+		}
+	}
+	return stats
 }
 
 // answer tells a client what became of its write.

@@ -1,0 +1,3 @@
+package zktest
+
+type member struct{}
