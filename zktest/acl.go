@@ -3,7 +3,7 @@ package zktest
 import (
 	"crypto/sha1"
 	"encoding/base64"
-	"net/netip"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -47,28 +47,41 @@ func matchesID(who id, name string) bool {
 	case "digest":
 		return who.name == name
 	case "ip":
-		p, ok := ipPrefix(name)
-		addr, err := netip.ParseAddr(who.name)
-		return ok && err == nil && p.Contains(addr)
+		network, mask, ok := ipNetwork(name)
+		addr, isV4 := ipAddress(who.name)
+		return ok && isV4 && addr&mask == network&mask
 	}
 	return false
 }
 
-// ipPrefix reads the name of an ip acl: an address, or one and its length.
-func ipPrefix(name string) (netip.Prefix, bool) {
+// ipNetwork reads the name of an ip acl: an IPv4 address, or one and how many of
+// its bits count. ZooKeeper knows no others.
+func ipNetwork(name string) (addr, mask uint32, ok bool) {
 	host, length, hasLength := strings.Cut(name, "/")
-	addr, err := netip.ParseAddr(host)
-	if err != nil {
-		return netip.Prefix{}, false
-	}
-	bits := addr.BitLen()
+	addr, ok = ipAddress(host)
+	bits := 32
 	if hasLength {
-		if bits, err = strconv.Atoi(length); err != nil {
-			return netip.Prefix{}, false
+		var err error
+		if bits, err = strconv.Atoi(length); err != nil || bits < 0 || bits > 32 {
+			return 0, 0, false
 		}
 	}
-	p, err := addr.Prefix(bits)
-	return p, err == nil
+	return addr, uint32(math.MaxUint32 << (32 - bits)), ok
+}
+
+func ipAddress(s string) (addr uint32, ok bool) {
+	parts := strings.Split(s, ".")
+	if len(parts) != 4 {
+		return 0, false
+	}
+	for _, part := range parts {
+		n, err := strconv.Atoi(part)
+		if err != nil || n < 0 || n > 255 {
+			return 0, false
+		}
+		addr = addr<<8 | uint32(n)
+	}
+	return addr, true
 }
 
 // expand returns the acl that a node gets when a client who is ids asks for
@@ -94,10 +107,11 @@ func expand(list []acl, ids []id) ([]acl, Code) {
 			if len(out) == n {
 				return nil, wire.InvalidACL
 			}
-		case validID(a.id):
-			out = append(out, a)
 		default:
-			return nil, wire.InvalidACL
+			if code := checkID(a.id); code != wire.OK {
+				return nil, code
+			}
+			out = append(out, a)
 		}
 	}
 	if len(out) == 0 {
@@ -106,21 +120,34 @@ func expand(list []acl, ids []id) ([]acl, Code) {
 	return out, wire.OK
 }
 
-func validID(i id) bool {
+// checkID judges whether an acl may name an identity.
+func checkID(i id) Code {
+	ok := false
+	switch i.scheme {
+	case "world", "digest", "ip":
+		if i.name == null {
+			return wire.MarshallingError
+		}
+	}
 	switch i.scheme {
 	case "digest":
-		return strings.Count(i.name, ":") == 1
+		ok = strings.Count(strings.TrimRight(i.name, ":"), ":") == 1
 	case "ip":
-		_, ok := ipPrefix(i.name)
-		return ok
+		_, _, ok = ipNetwork(i.name)
 	}
-	return false
+	if !ok {
+		return wire.InvalidACL
+	}
+	return wire.OK
 }
 
 // authenticate returns who a client is that presents auth under a scheme.
 func authenticate(scheme string, auth []byte, host string) (id, bool) {
 	switch scheme {
 	case "digest":
+		if auth == nil {
+			break
+		}
 		user, _, _ := strings.Cut(string(auth), ":")
 		sum := sha1.Sum(auth)
 		return id{"digest", user + ":" + base64.StdEncoding.EncodeToString(sum[:])}, true

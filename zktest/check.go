@@ -48,41 +48,15 @@ func (j *judge) record(path string) *record {
 	return r
 }
 
-// createMode is what the flags of a create mean.
-type createMode struct {
-	kind       nodeKind
-	sequential bool
-}
-
-func modeFor(op Op, flags int32) (createMode, Code) {
-	switch flags {
-	case 0, 1, 2, 3:
-	case 4:
-		// The flag makes a container only where the operation does too.
-		if op != OpCreateContainer {
-			return createMode{}, wire.OK
-		}
-	case 5, 6:
-		return createMode{}, wire.BadArguments // a node with a TTL, and no TTL given
-	default:
-		return createMode{}, wire.BadArguments
-	}
-	m := createMode{sequential: flags&2 != 0}
-	switch {
-	case op == OpCreateContainer:
-		m.kind = container
-	case flags&1 != 0:
-		m.kind = ephemeral
-	}
-	return m, wire.OK
-}
-
 func (j *judge) create(op Op, r createRequest, who author) (change, Code) {
-	mode, code := modeFor(op, r.flags)
+	mode, code := modeFor(op, r)
 	if code != wire.OK {
 		return change{}, code
 	}
-	if !strings.Contains(r.path, "/") || strings.IndexByte(r.path, 0) >= 0 {
+	if r.path == null {
+		return change{}, wire.MarshallingError
+	}
+	if !hasSlash(r.path) || strings.IndexByte(r.path, 0) >= 0 {
 		return change{}, wire.BadArguments
 	}
 	list, code := expand(r.acl, who.ids)
@@ -117,14 +91,20 @@ func (j *judge) create(op Op, r createRequest, who author) (change, Code) {
 	parent.children++
 	*n = record{exists: true, kind: mode.kind, acl: list}
 	c := change{op: op, path: path, data: r.data, acl: list, kind: mode.kind, counter: parent.counter}
-	if mode.kind == ephemeral {
+	switch mode.kind {
+	case ephemeral:
 		c.owner = who.session
+	case transient:
+		c.ttl = r.ttl
 	}
 	return c, wire.OK
 }
 
 func (j *judge) delete(r versioned, who author) (change, Code) {
-	if !strings.Contains(r.path, "/") || strings.IndexByte(r.path, 0) >= 0 || special(r.path) {
+	if r.path == null {
+		return change{}, wire.MarshallingError
+	}
+	if !hasSlash(r.path) || strings.IndexByte(r.path, 0) >= 0 || special(r.path) {
 		return change{}, wire.BadArguments
 	}
 	up, _ := split(r.path)
@@ -205,3 +185,6 @@ func (j *judge) existing(path string, perm int32, who author) (*record, Code) {
 	}
 	return n, wire.OK
 }
+
+// hasSlash is all that ZooKeeper asks of some paths.
+func hasSlash(path string) bool { return strings.Contains(path, "/") }

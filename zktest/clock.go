@@ -24,7 +24,7 @@ func (s *Server) nextDue() time.Duration {
 			next = min(next, t.due)
 		}
 	}
-	if s.reapDue == never && s.reapEvery > 0 && len(s.tree.empty) > 0 {
+	if s.reapDue == never && s.reapEvery > 0 && len(s.tree.empty)+len(s.tree.transient) > 0 {
 		s.reapDue = (s.now()/s.reapEvery + 1) * s.reapEvery
 	}
 	return min(next, s.reapDue)
@@ -47,18 +47,19 @@ func (s *Server) act() time.Duration {
 	return s.armed - s.now()
 }
 
-// reap deletes every container that has been emptied, each under its own zxid.
+// reap deletes what is to be reaped, each under its own zxid.
 func (s *Server) reap() int {
-	empty := s.ahead.tree.emptied()
-	for _, path := range empty {
+	paths := s.ahead.tree.reapable(time.Now().UnixMilli())
+	for _, path := range paths {
 		s.commit(&txn{op: OpDelete, changes: []change{{op: OpDelete, path: path}}}, nil)
 	}
-	return len(empty)
+	return len(paths)
 }
 
-// ReapContainers deletes the containers that have lost their last child, as the
-// server does by itself every so often (WithContainerInterval). It returns how
-// many went.
+// ReapContainers deletes the containers that have lost their last child, and the
+// nodes without children that have not been changed for longer than their TTL,
+// as the server does by itself every so often (WithContainerInterval). It
+// returns how many went.
 func (s *Server) ReapContainers() int {
 	s.mu.Lock()
 	defer s.unlock()

@@ -1,6 +1,10 @@
 package zktest
 
-import "github.com/zkfence/zkfence/internal/wire"
+import (
+	"unicode/utf8"
+
+	"github.com/zkfence/zkfence/internal/wire"
+)
 
 // Stat is a znode's metadata, as ZooKeeper shows it to clients.
 type Stat struct {
@@ -40,26 +44,81 @@ const (
 // stateConnected is the state in every event that a server sends.
 const stateConnected int32 = 3
 
+// null is a string of length -1 on the wire. What is not UTF-8 cannot come from
+// a client, for text lets nothing else through.
+const null = "\xff"
+
+// text reads a string: null for length -1, U+FFFD for every byte that is not
+// part of a character.
+func text(d *wire.Decoder) string {
+	b := d.Rest()
+	s := d.String()
+	if len(b) >= 4 && b[0] == 0xff && b[1] == 0xff && b[2] == 0xff && b[3] == 0xff && d.Err() == nil {
+		return null
+	}
+	if !utf8.ValidString(s) {
+		s = string([]rune(s))
+	}
+	return s
+}
+
+// count reads the length of a vector whose elements take at least min bytes
+// each. Lengths below zero are none, -1 a null.
+func count(d *wire.Decoder, min int) (n int, isNull bool) {
+	if b := d.Rest(); len(b) >= 4 && int8(b[0]) < 0 {
+		n := d.Int32()
+		return 0, n == -1
+	}
+	return d.Count(min), false
+}
+
+// texts reads a vector of strings, nil for a null.
+func texts(d *wire.Decoder) []string {
+	n, isNull := count(d, 4)
+	if isNull {
+		return nil
+	}
+	list := make([]string, 0, n)
+	for i := 0; i < n && d.Err() == nil; i++ {
+		list = append(list, text(d))
+	}
+	return list
+}
+
+func putText(e *wire.Encoder, s string) {
+	if s == null {
+		e.Int32(-1)
+		return
+	}
+	e.String(s)
+}
+
 // createRequest is the body of create, create2, createContainer and createTTL.
 type createRequest struct {
 	path  string
 	data  []byte
 	acl   []acl
 	flags int32
+	ttl   int64 // in milliseconds; -1 where none is given
 }
 
-func decodeCreate(d *wire.Decoder) createRequest {
-	return createRequest{path: d.String(), data: d.Buffer(), acl: decodeACLs(d), flags: d.Int32()}
+func decodeCreate(op Op, d *wire.Decoder) createRequest {
+	r := createRequest{path: text(d), data: d.Buffer(), acl: decodeACLs(d), flags: d.Int32(), ttl: -1}
+	if op == OpCreateTTL {
+		r.ttl = d.Int64()
+	}
+	return r
 }
 
-// versioned is the body of delete and check, and what opens none of the others.
+// versioned is the body of delete and check, and of the requests about watches,
+// whose mode or kind stands where the version does.
 type versioned struct {
 	path    string
 	version int32
 }
 
 func decodeVersioned(d *wire.Decoder) versioned {
-	return versioned{path: d.String(), version: d.Int32()}
+	return versioned{path: text(d), version: d.Int32()}
 }
 
 type setDataRequest struct {
@@ -69,7 +128,7 @@ type setDataRequest struct {
 }
 
 func decodeSetData(d *wire.Decoder) setDataRequest {
-	return setDataRequest{path: d.String(), data: d.Buffer(), version: d.Int32()}
+	return setDataRequest{path: text(d), data: d.Buffer(), version: d.Int32()}
 }
 
 type setACLRequest struct {
@@ -79,7 +138,7 @@ type setACLRequest struct {
 }
 
 func decodeSetACL(d *wire.Decoder) setACLRequest {
-	return setACLRequest{path: d.String(), acl: decodeACLs(d), version: d.Int32()}
+	return setACLRequest{path: text(d), acl: decodeACLs(d), version: d.Int32()}
 }
 
 // watched is the body of the reads that can leave a watch.
@@ -89,16 +148,32 @@ type watched struct {
 }
 
 func decodeWatched(d *wire.Decoder) watched {
-	return watched{path: d.String(), watch: d.Bool()}
+	return watched{path: text(d), watch: d.Bool()}
 }
 
+// setWatchesRequest is the body of setWatches, with two more lists that of
+// setWatches2.
 type setWatchesRequest struct {
 	relative              int64
 	data, exist, children []string
+	lasting, below        []string
 }
 
-func decodeSetWatches(d *wire.Decoder) setWatchesRequest {
-	return setWatchesRequest{relative: d.Int64(), data: d.Strings(), exist: d.Strings(), children: d.Strings()}
+func decodeSetWatches(op Op, d *wire.Decoder) setWatchesRequest {
+	r := setWatchesRequest{relative: d.Int64(), data: texts(d), exist: texts(d), children: texts(d)}
+	if r.lasting, r.below = []string{}, []string{}; op == wire.OpSetWatches2 {
+		r.lasting, r.below = texts(d), texts(d)
+	}
+	return r
+}
+
+// decodeReconfig checks that there is all of a reconfig's body, which is not
+// used.
+func decodeReconfig(d *wire.Decoder) {
+	for range 3 { // servers that join, that leave, or all of them
+		text(d)
+	}
+	d.Int64()
 }
 
 type authRequest struct {
@@ -108,7 +183,7 @@ type authRequest struct {
 }
 
 func decodeAuth(d *wire.Decoder) authRequest {
-	return authRequest{kind: d.Int32(), scheme: d.String(), auth: d.Buffer()}
+	return authRequest{kind: d.Int32(), scheme: text(d), auth: d.Buffer()}
 }
 
 // acl is one entry of a znode's access control list.
@@ -124,10 +199,10 @@ type id struct{ scheme, name string }
 const minACL = 12
 
 func decodeACLs(d *wire.Decoder) []acl {
-	n := d.Count(minACL)
+	n, _ := count(d, minACL)
 	var list []acl
 	for i := 0; i < n && d.Err() == nil; i++ {
-		list = append(list, acl{perms: d.Int32(), id: id{scheme: d.String(), name: d.String()}})
+		list = append(list, acl{perms: d.Int32(), id: id{scheme: text(d), name: text(d)}})
 	}
 	return list
 }

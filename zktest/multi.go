@@ -44,18 +44,20 @@ func decodeMulti(d *wire.Decoder) ([]operation, error) {
 
 func decodeOperation(op Op, d *wire.Decoder) operation {
 	switch op {
-	case OpCreate, OpCreate2, OpCreateContainer:
-		r := decodeCreate(d)
-		// In a multi the flag alone decides what becomes of a create.
-		op = OpCreate
-		if r.flags == 4 {
-			op = OpCreateContainer
+	case OpCreate, OpCreate2, OpCreateContainer, OpCreateTTL:
+		r := decodeCreate(op, d)
+		// In a multi the flag decides what becomes of a create.
+		switch {
+		case r.flags == flagTTL || r.flags == flagSequentialTTL:
+			if op != OpCreateTTL {
+				return func(*judge, author) (change, Code) { return change{}, wire.MarshallingError }
+			}
+		case r.flags == flagContainer:
+			op, r.ttl = OpCreateContainer, -1
+		default:
+			op, r.ttl = OpCreate, -1
 		}
 		return func(j *judge, who author) (change, Code) { return j.create(op, r, who) }
-	case wire.OpCreateTTL:
-		decodeCreate(d)
-		d.Int64()
-		return func(*judge, author) (change, Code) { return change{}, wire.Unimplemented }
 	case OpDelete:
 		r := decodeVersioned(d)
 		return func(j *judge, who author) (change, Code) { return j.delete(r, who) }
@@ -72,13 +74,18 @@ func decodeOperation(op Op, d *wire.Decoder) operation {
 
 // judgeAll decides a multi: all of its changes, or, once one operation is
 // refused, an error for each: 0 before it, its code, RuntimeInconsistency after.
-func judgeAll(t *tree, ops []operation, who author) (changes []change, ok bool) {
+// What the server chokes on fails the multi as a whole.
+func judgeAll(t *tree, ops []operation, who author) ([]change, Code) {
 	j := &judge{tree: t}
+	var changes []change
 	for i, op := range ops {
 		c, code := op(j, who)
 		if code == wire.OK {
 			changes = append(changes, c)
 			continue
+		}
+		if code == wire.MarshallingError {
+			return nil, code
 		}
 		errs := make([]change, len(ops))
 		for k := range errs {
@@ -90,9 +97,9 @@ func judgeAll(t *tree, ops []operation, who author) (changes []change, ok bool) 
 				errs[k].code = wire.RuntimeInconsistency
 			}
 		}
-		return errs, false
+		return errs, wire.OK
 	}
-	return changes, true
+	return changes, wire.OK
 }
 
 // encodeResults appends the body of the answer to a multi.
@@ -106,14 +113,14 @@ func encodeResults(e *wire.Encoder, changes []change, stats []Stat) {
 // encodeResult appends the result of one operation of a multi.
 func encodeResult(e *wire.Encoder, c change, s Stat) {
 	h := multiHeader{op: c.op, err: c.code}
-	if c.op == OpCreateContainer {
+	if c.op == OpCreateContainer || c.op == OpCreateTTL {
 		h.op = OpCreate2
 	}
 	h.encode(e)
 	switch c.op {
 	case OpCreate:
 		e.String(c.path)
-	case OpCreateContainer:
+	case OpCreateContainer, OpCreateTTL:
 		e.String(c.path)
 		s.encode(e)
 	case OpSetData:

@@ -30,8 +30,18 @@ const (
 	OpMulti           = wire.OpMulti
 	OpCreate2         = wire.OpCreate2
 	OpCreateContainer = wire.OpCreateContainer
+	OpCreateTTL       = wire.OpCreateTTL
+	OpMultiRead       = wire.OpMultiRead
+	OpAddWatch        = wire.OpAddWatch
+	OpRemoveWatches   = wire.OpRemoveWatches
+	OpCheckWatches    = wire.OpCheckWatches
+	OpGetEphemerals   = wire.OpGetEphemerals
+	OpGetAllChildren  = wire.OpGetAllChildren
+	OpWhoAmI          = wire.OpWhoAmI
+	OpReconfig        = wire.OpReconfig
 	OpSetAuth         = wire.OpSetAuth
 	OpSetWatches      = wire.OpSetWatches
+	OpSetWatches2     = wire.OpSetWatches2
 	OpCloseSession    = wire.OpCloseSession
 	// OpCreateSession stands for the handshake that opens every connection, the
 	// first of a session or a later one.
@@ -55,7 +65,7 @@ func covers(want, op Op) bool {
 	case everyOp:
 		return true
 	case anyCreate:
-		return op == OpCreate || op == OpCreate2 || op == OpCreateContainer
+		return op == OpCreate || op == OpCreate2 || op == OpCreateContainer || op == OpCreateTTL
 	}
 	return want == op
 }
@@ -73,9 +83,9 @@ func stealable(op Op, path string) Op {
 func pathIn(op Op, body []byte) string {
 	d := wire.NewDecoder(body)
 	switch op {
-	case OpPing, OpCloseSession, OpSetAuth, OpSetWatches, wire.OpSetWatches2:
+	case OpPing, OpCloseSession, OpSetAuth, OpSetWatches, OpSetWatches2, OpWhoAmI, OpReconfig, wire.OpSASL:
 		return ""
-	case OpMulti, wire.OpMultiRead:
+	case OpMulti, OpMultiRead:
 		if d.Int32(); d.Bool() {
 			return ""
 		}

@@ -95,7 +95,7 @@ func (s *Server) Create(path string, data []byte) error {
 		if i < len(path) && path[i] != '/' {
 			continue
 		}
-		r := createRequest{path: path[:i], acl: []acl{{permAll, id{"world", "anyone"}}}}
+		r := createRequest{path: path[:i], ttl: -1, acl: []acl{{permAll, id{"world", "anyone"}}}}
 		if i == len(path) {
 			r.data = bytes.Clone(data)
 		}
@@ -226,7 +226,7 @@ func (s *Server) createAsThief(payload []byte) error {
 		s.thiefID = s.newSession(s.maxTimeout, true)
 	}
 	d := wire.NewDecoder(payload[wire.RequestHeaderLen:])
-	r := decodeCreate(d)
+	r := decodeCreate(h.Op, d)
 	if d.Err() != nil {
 		return d.Err()
 	}

@@ -11,31 +11,43 @@ func (s *Server) request(c *conn, payload []byte) {
 		return
 	}
 	d := wire.NewDecoder(payload[wire.RequestHeaderLen:])
-	if h.Op == OpSetAuth {
-		s.auth(c, h, decodeAuth(d))
+	switch h.Op {
+	case OpSetAuth:
+		s.auth(c, h, d)
+		return
+	case wire.OpSASL:
+		s.sasl(c, h, d)
 		return
 	}
 	s.touch(c.session, c.timeout)
 	switch h.Op {
-	case OpCreate, OpCreate2, OpCreateContainer, wire.OpCreateTTL, OpDelete, OpSetData, OpSetACL, wire.OpCheck,
-		OpMulti, OpCloseSession:
+	case OpCreate, OpCreate2, OpCreateContainer, OpCreateTTL, OpDelete, wire.OpDeleteContainer, OpSetData, OpSetACL,
+		wire.OpCheck, OpMulti, OpCloseSession:
 		s.write(c, h, d)
-	case OpPing, OpSync, OpExists, OpGetData, OpGetChildren, OpGetChildren2, OpGetACL, OpSetWatches:
-		code, body := s.read(c, h.Op, d)
-		if d.Err() != nil {
-			code = wire.MarshallingError
+	case OpReconfig:
+		if decodeReconfig(d); d.Err() != nil { // takes no zxid, unlike other writes
+			s.reply(c, h, wire.MarshallingError, nil)
+			return
+		}
+		s.write(c, h, d)
+	default:
+		code, body, known := s.read(c, h.Op, d)
+		if !known {
+			s.send(c, sealFrame(newFrame(wire.ReplyHeader{Xid: h.Xid, Zxid: -1, Err: wire.Unimplemented})))
+			s.close(c)
+			return
+		}
+		if h.Op == OpPing {
+			h.Xid = wire.XidPing // whatever the client's was
 		}
 		s.reply(c, h, code, body)
-	default:
-		s.send(c, sealFrame(newFrame(wire.ReplyHeader{Xid: h.Xid, Zxid: -1, Err: wire.Unimplemented})))
-		s.close(c)
 	}
 }
 
-// reply queues the answer to a request; body is called only where err is OK.
+// reply queues the answer to a request.
 func (s *Server) reply(c *conn, h wire.RequestHeader, code Code, body func(*wire.Encoder)) {
 	e := newFrame(wire.ReplyHeader{Xid: h.Xid, Zxid: s.zxid, Err: code})
-	if code == wire.OK && body != nil {
+	if body != nil {
 		body(e)
 	}
 	s.send(c, sealFrame(e))
@@ -46,9 +58,15 @@ func (s *Server) decide(op Op, d *wire.Decoder, who author) (change, Code) {
 	j := &judge{tree: s.ahead.tree}
 	var do func() (change, Code)
 	switch op {
-	case OpCreate, OpCreate2, OpCreateContainer:
-		r := decodeCreate(d)
-		do = func() (change, Code) { return j.create(op, r, who) }
+	case OpCreate, OpCreate2, OpCreateContainer, OpCreateTTL:
+		r := decodeCreate(op, d)
+		do = func() (change, Code) {
+			c, code := j.create(op, r, who)
+			if code == wire.OK && op == OpCreateTTL && c.kind != transient {
+				return change{}, fatal // a real server finds the negative TTL when it applies it
+			}
+			return c, code
+		}
 	case OpDelete:
 		r := decodeVersioned(d)
 		do = func() (change, Code) { return j.delete(r, who) }
@@ -60,7 +78,18 @@ func (s *Server) decide(op Op, d *wire.Decoder, who author) (change, Code) {
 		do = func() (change, Code) { return j.setACL(r, who) }
 	case wire.OpCheck:
 		r := decodeVersioned(d)
-		do = func() (change, Code) { return j.check(r, who) }
+		do = func() (change, Code) {
+			if _, code := j.check(r, who); code != wire.OK {
+				return change{}, code
+			}
+			return change{}, fatal // outside of a multi there is no answer to it
+		}
+	case OpReconfig:
+		return change{}, wire.ReconfigDisabled
+	case wire.OpDeleteContainer:
+		// The server's own, which reads what a client sends with it as a path that
+		// has the request's header in it.
+		return change{}, wire.BadArguments
 	default:
 		return change{}, wire.Unimplemented
 	}

@@ -56,8 +56,9 @@ func WithSeed(seed uint64) Option { return func(c *config) { c.seed = seed } }
 // 2147483647.
 func WithLegacySequence() Option { return func(c *config) { c.legacy = true } }
 
-// WithContainerInterval sets how often containers that have lost their last
-// child are deleted; 0 leaves that to ReapContainers. Defaults to one minute.
+// WithContainerInterval sets how often the server looks for containers that have
+// lost their last child and for nodes past their TTL, to delete them; 0 leaves
+// that to ReapContainers. Defaults to one minute.
 func WithContainerInterval(d time.Duration) Option { return func(c *config) { c.reapEvery = d } }
 
 func (c *config) check() error {

@@ -1,6 +1,7 @@
 package zktest_test
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/zkfence/zkfence/internal/wire"
@@ -12,7 +13,9 @@ type script struct {
 }
 
 // scripts is what the server is compared by.
-var scripts = []script{
+var scripts = slices.Concat(basicScripts, watchScripts, readScripts, authScripts, ttlScripts)
+
+var basicScripts = []script{
 	{"StatsAndVersions", func(d *differ) {
 		a := d.client("A")
 		d.do(a, wire.OpCreate, create(d.root, "data", 0, open...))

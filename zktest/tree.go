@@ -5,20 +5,13 @@ import (
 	"strings"
 )
 
-type nodeKind uint8
-
-const (
-	persistent nodeKind = iota
-	ephemeral
-	container
-)
-
 // znode is a node of the tree.
 type znode struct {
 	data                []byte
 	acl                 []acl
 	kind                nodeKind
 	owner               int64 // of an ephemeral
+	ttl                 int64 // of a transient node, in milliseconds
 	czxid, mzxid, pzxid int64
 	ctime, mtime        int64
 	version, aversion   int32
@@ -45,6 +38,7 @@ type tree struct {
 	nodes      map[string]*znode // by path; the root is both "" and "/"
 	ephemerals map[int64]map[string]struct{}
 	empty      map[string]struct{} // containers that have had children and have none
+	transient  map[string]struct{} // the nodes with a TTL
 	legacy     bool                // the counter wraps, as up to ZooKeeper 3.5
 }
 
@@ -60,6 +54,7 @@ func newTree(legacy bool) *tree {
 		nodes:      map[string]*znode{},
 		ephemerals: map[int64]map[string]struct{}{},
 		empty:      map[string]struct{}{},
+		transient:  map[string]struct{}{},
 		legacy:     legacy,
 	}
 	anyone := id{"world", "anyone"}
@@ -88,22 +83,26 @@ func split(path string) (parent, name string) {
 
 // change is one step of a transaction, decided and ready to be applied.
 type change struct {
-	op      Op // create, create2, createContainer, delete, setData, setACL, check, error
+	op      Op // a create of any kind, delete, setData, setACL, check, error
 	path    string
 	data    []byte
 	acl     []acl
 	kind    nodeKind
 	owner   int64
+	ttl     int64
 	version int32 // the node's own after setData or setACL
 	counter int32 // the parent's after a create
 	code    Code  // of an error
 }
 
-// apply makes c part of the tree under zxid and tells notify what happened to
-// which path. It returns the Stat of the node created or changed, as it then is.
-func (t *tree) apply(c change, zxid, now int64, notify func(kind int32, path string)) Stat {
+// notifier is told what kind of thing happened to which path, and the acl of the
+// node there.
+type notifier func(kind int32, path string, list []acl)
+
+// apply makes c part of the tree under zxid and tells notify. It returns the Stat of the node created or changed, as it then is.
+func (t *tree) apply(c change, zxid, now int64, notify notifier) Stat {
 	switch c.op {
-	case OpCreate, OpCreate2, OpCreateContainer:
+	case OpCreate, OpCreate2, OpCreateContainer, OpCreateTTL:
 		return t.create(c, zxid, now, notify)
 	case OpDelete:
 		t.remove(c.path, zxid, notify)
@@ -111,7 +110,7 @@ func (t *tree) apply(c change, zxid, now int64, notify func(kind int32, path str
 		n := t.nodes[c.path]
 		n.data, n.version, n.mzxid, n.mtime = c.data, c.version, zxid, now
 		s := n.stat()
-		notify(eventDataChanged, c.path)
+		notify(eventDataChanged, c.path, n.acl)
 		return s
 	case OpSetACL:
 		n := t.nodes[c.path]
@@ -121,9 +120,9 @@ func (t *tree) apply(c change, zxid, now int64, notify func(kind int32, path str
 	return Stat{}
 }
 
-func (t *tree) create(c change, zxid, now int64, notify func(int32, string)) Stat {
+func (t *tree) create(c change, zxid, now int64, notify notifier) Stat {
 	n := &znode{
-		data: c.data, acl: c.acl, kind: c.kind, owner: c.owner,
+		data: c.data, acl: c.acl, kind: c.kind, owner: c.owner, ttl: c.ttl,
 		czxid: zxid, mzxid: zxid, pzxid: zxid, ctime: now, mtime: now,
 	}
 	up, name := split(c.path)
@@ -135,7 +134,10 @@ func (t *tree) create(c change, zxid, now int64, notify func(int32, string)) Sta
 		parent.counter, parent.pzxid = c.counter, zxid
 	}
 	t.nodes[c.path] = n
-	if c.kind == ephemeral {
+	switch c.kind {
+	case transient:
+		t.transient[c.path] = struct{}{}
+	case ephemeral:
 		own := t.ephemerals[c.owner]
 		if own == nil {
 			own = map[string]struct{}{}
@@ -144,12 +146,12 @@ func (t *tree) create(c change, zxid, now int64, notify func(int32, string)) Sta
 		own[c.path] = struct{}{}
 	}
 	s := n.stat()
-	notify(eventCreated, c.path)
-	notify(eventChildrenChanged, rootAsSlash(up))
+	notify(eventCreated, c.path, n.acl)
+	notify(eventChildrenChanged, rootAsSlash(up), parent.acl)
 	return s
 }
 
-func (t *tree) remove(path string, zxid int64, notify func(int32, string)) {
+func (t *tree) remove(path string, zxid int64, notify notifier) {
 	n := t.nodes[path]
 	up, name := split(path)
 	parent := t.nodes[up]
@@ -158,14 +160,31 @@ func (t *tree) remove(path string, zxid int64, notify func(int32, string)) {
 	parent.pzxid = max(parent.pzxid, zxid)
 	delete(t.nodes, path)
 	delete(t.empty, path)
+	delete(t.transient, path)
 	if own := t.ephemerals[n.owner]; own != nil {
 		delete(own, path)
 		if len(own) == 0 {
 			delete(t.ephemerals, n.owner)
 		}
 	}
-	notify(eventDeleted, path)
-	notify(eventChildrenChanged, rootAsSlash(up))
+	notify(eventDeleted, path, n.acl)
+	notify(eventChildrenChanged, rootAsSlash(up), parent.acl)
+}
+
+// below returns how many nodes there are below path.
+func (t *tree) below(path string) int {
+	switch path {
+	case "/":
+		return len(t.nodes) - 2
+	case "":
+		return len(t.nodes) - 1 // the root once more, by its other name
+	}
+	n := t.nodes[path]
+	sum := n.children.len()
+	for _, name := range n.children.list() {
+		sum += t.below(path + "/" + name)
+	}
+	return sum
 }
 
 func rootAsSlash(path string) string {
@@ -187,8 +206,19 @@ func (t *tree) noteEmpty(path string, n *znode) {
 	}
 }
 
-// emptied returns the containers that have had children and have none, sorted.
-func (t *tree) emptied() []string { return sortedKeys(t.empty) }
+// reapable returns the paths of what the reaper deletes at now, sorted: the
+// containers that have had children and have none, and the nodes that have no
+// children and have not been changed for longer than their TTL.
+func (t *tree) reapable(now int64) []string {
+	paths := sortedKeys(t.empty)
+	for p := range t.transient {
+		if n := t.nodes[p]; n.children.len() == 0 && now-n.mtime > n.ttl {
+			paths = append(paths, p)
+		}
+	}
+	slices.Sort(paths)
+	return paths
+}
 
 func sortedKeys(m map[string]struct{}) []string {
 	out := make([]string, 0, len(m))

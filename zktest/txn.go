@@ -33,7 +33,7 @@ func newState(legacy bool) state {
 // apply makes t part of the state, tells notify of each path that something
 // happened to, and appends to stats those of the nodes created or changed, one
 // for each change.
-func (s *state) apply(t *txn, stats []Stat, notify func(kind int32, path string)) []Stat {
+func (s *state) apply(t *txn, stats []Stat, notify notifier) []Stat {
 	s.zxid = t.zxid
 	for _, c := range t.changes {
 		stats = append(stats, s.tree.apply(c, t.zxid, t.now, notify))

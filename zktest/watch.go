@@ -3,54 +3,116 @@ package zktest
 import (
 	"cmp"
 	"slices"
+	"strings"
 )
 
-// watchTable holds one kind of one-shot watches of one server: on data (which
-// includes existence) or on children. Watches belong to connections.
+// watchMode is how long a watch lives and how far it sees.
+type watchMode uint8
+
+const (
+	oneShot      watchMode = iota // until its first event
+	lasting                       // until it is removed
+	lastingBelow                  // that, and for every node below its own
+)
+
+// watchTable holds the watches of one server on data (which includes existence)
+// or on children. Watches belong to connections, and a connection has one on a
+// path at most: a later one takes the place of an earlier, whatever their modes.
 type watchTable struct {
-	byPath map[string]map[*conn]struct{}
-	byConn map[*conn]map[string]struct{}
+	at     map[string]map[*conn]watchMode // those that see their own path only
+	above  map[string]map[*conn]watchMode // those that see all below: few or none, and events look for them on every parent
+	byConn map[*conn]map[string]struct{}  // a connection stays until it ends
 }
 
 func newWatchTable() *watchTable {
-	return &watchTable{byPath: map[string]map[*conn]struct{}{}, byConn: map[*conn]map[string]struct{}{}}
+	return &watchTable{
+		at: map[string]map[*conn]watchMode{}, above: map[string]map[*conn]watchMode{},
+		byConn: map[*conn]map[string]struct{}{},
+	}
 }
 
-func (w *watchTable) add(path string, c *conn) {
-	if w.byPath[path] == nil {
-		w.byPath[path] = map[*conn]struct{}{}
+func (w *watchTable) add(path string, c *conn, mode watchMode) {
+	in, out := w.at, w.above
+	if mode == lastingBelow {
+		in, out = out, in
 	}
-	w.byPath[path][c] = struct{}{}
+	unset(out, path, c)
+	if in[path] == nil {
+		in[path] = map[*conn]watchMode{}
+	}
+	in[path][c] = mode
 	if w.byConn[c] == nil {
 		w.byConn[c] = map[string]struct{}{}
 	}
 	w.byConn[c][path] = struct{}{}
 }
 
-// take removes the watches on path and returns whose they were, in the order
-// their connections were accepted.
-func (w *watchTable) take(path string) []*conn {
-	at := w.byPath[path]
-	if len(at) == 0 {
-		return nil
+func unset(in map[string]map[*conn]watchMode, path string, c *conn) {
+	delete(in[path], c)
+	if len(in[path]) == 0 {
+		delete(in, path)
 	}
-	delete(w.byPath, path)
-	out := make([]*conn, 0, len(at))
-	for c := range at {
-		out = append(out, c)
-		delete(w.byConn[c], path)
-	}
-	slices.SortFunc(out, func(a, b *conn) int { return cmp.Compare(a.number, b.number) })
-	return out
 }
 
-// drop removes the watches of a connection.
+// fire removes the one-shot watches that an event of a kind on path concerns,
+// and returns whose watches it concerns, each connection once, in the order
+// they were accepted.
+func (w *watchTable) fire(kind int32, path string) []*conn {
+	var out []*conn
+	at := w.at[path]
+	for c, mode := range at {
+		out = append(out, c)
+		if mode == oneShot {
+			delete(at, c)
+			delete(w.byConn[c], path)
+		}
+	}
+	if at != nil && len(at) == 0 {
+		delete(w.at, path)
+	}
+	// Whoever sees the child come or go needs no word that the list has changed.
+	if len(w.above) > 0 && kind != eventChildrenChanged {
+		for p := path; p != ""; p = parentOf(p) {
+			for c := range w.above[p] {
+				out = append(out, c)
+			}
+		}
+	}
+	slices.SortFunc(out, func(a, b *conn) int { return cmp.Compare(a.number, b.number) })
+	return slices.Compact(out)
+}
+
+// parentOf returns the path above an absolute one, "" above the root.
+func parentOf(path string) string {
+	i := strings.LastIndexByte(path, '/')
+	switch {
+	case path == "/" || i < 0:
+		return ""
+	case i == 0:
+		return "/"
+	}
+	return path[:i]
+}
+
+// watched reports whether there is a watch on path itself, whosesoever.
+func (w *watchTable) watched(path string) bool { return len(w.at[path])+len(w.above[path]) > 0 }
+
+// remove takes away a connection's watch on path; false if there is none.
+func (w *watchTable) remove(path string, c *conn) bool {
+	if _, found := w.byConn[c][path]; !found {
+		return false
+	}
+	delete(w.byConn[c], path)
+	unset(w.at, path, c)
+	unset(w.above, path, c)
+	return true
+}
+
+// drop removes the watches of a connection that ends.
 func (w *watchTable) drop(c *conn) {
 	for path := range w.byConn[c] {
-		delete(w.byPath[path], c)
-		if len(w.byPath[path]) == 0 {
-			delete(w.byPath, path)
-		}
+		unset(w.at, path, c)
+		unset(w.above, path, c)
 	}
 	delete(w.byConn, c)
 }
@@ -61,59 +123,4 @@ func (w *watchTable) count() int {
 		n += len(paths)
 	}
 	return n
-}
-
-// notify fires the watches that an event of a kind on a path concerns. s.mu is
-// held.
-func (s *Server) notify(kind int32, path string) {
-	var to []*conn
-	switch kind {
-	case eventChildrenChanged:
-		to = s.childWatches.take(path)
-	case eventDeleted:
-		to = s.dataWatches.take(path)
-		for _, c := range s.childWatches.take(path) {
-			// One event for a connection, however many watches it had here.
-			if !slices.Contains(to, c) {
-				to = append(to, c)
-			}
-		}
-	default:
-		to = s.dataWatches.take(path)
-	}
-	for _, c := range to {
-		s.send(c, eventFrame(kind, path))
-	}
-}
-
-// rearm carries out setWatches: what has changed since the client's last zxid
-// is told at once, the rest is watched again. s.mu is held.
-func (s *Server) rearm(c *conn, r setWatchesRequest) {
-	for _, p := range r.data {
-		switch n := s.tree.nodes[p]; {
-		case n == nil:
-			s.send(c, eventFrame(eventDeleted, p))
-		case n.mzxid > r.relative:
-			s.send(c, eventFrame(eventDataChanged, p))
-		default:
-			s.dataWatches.add(p, c)
-		}
-	}
-	for _, p := range r.exist {
-		if s.tree.nodes[p] != nil {
-			s.send(c, eventFrame(eventCreated, p))
-		} else {
-			s.dataWatches.add(p, c)
-		}
-	}
-	for _, p := range r.children {
-		switch n := s.tree.nodes[p]; {
-		case n == nil:
-			s.send(c, eventFrame(eventDeleted, p))
-		case n.pzxid > r.relative:
-			s.send(c, eventFrame(eventChildrenChanged, p))
-		default:
-			s.childWatches.add(p, c)
-		}
-	}
 }

@@ -29,7 +29,7 @@ func (s *Server) judge(op Op, d *wire.Decoder, who author) txn {
 			t.code = wire.MarshallingError
 			break
 		}
-		t.changes, _ = judgeAll(s.ahead.tree, ops, who)
+		t.changes, t.code = judgeAll(s.ahead.tree, ops, who)
 	default:
 		c, code := s.decide(op, d, who)
 		if t.code = code; code == wire.OK {
@@ -52,7 +52,10 @@ func (s *Server) commitFor(c *conn, t *txn, stats []Stat) []Stat {
 // caused them is answered, also to that one: c, if it is here.
 func (s *Server) carryOut(c *conn, t *txn, stats []Stat) []Stat {
 	for _, ch := range t.changes {
-		if ch.op == OpDelete {
+		switch {
+		case ch.kind == transient:
+			s.retime = true // the reaper has something to look after
+		case ch.op == OpDelete:
 			up, _ := split(ch.path)
 			s.retime = s.retime || s.tree.nodes[up] != nil && s.tree.nodes[up].kind == container // it may have to be reaped
 		}
@@ -70,11 +73,11 @@ func (s *Server) carryOut(c *conn, t *txn, stats []Stat) []Stat {
 // answer tells a client what became of its write.
 func (s *Server) answer(c *conn, h wire.RequestHeader, t *txn, stats []Stat) {
 	switch {
-	case t.code == wire.OK && t.op == wire.OpCheck:
-		// Alone, one that succeeds kills the thread of a real server that should
-		// answer it.
+	case t.code == fatal:
 		s.close(c)
 		return
+	case t.code != wire.OK:
+		s.reply(c, h, t.code, nil)
 	case t.op == OpMulti:
 		s.reply(c, h, t.code, func(e *wire.Encoder) { encodeResults(e, t.changes, stats) })
 	default:
@@ -90,7 +93,7 @@ func encodeWrite(e *wire.Encoder, t *txn, stats []Stat) {
 	switch t.op {
 	case OpCreate:
 		e.String(t.changes[0].path)
-	case OpCreate2, OpCreateContainer:
+	case OpCreate2, OpCreateContainer, OpCreateTTL:
 		e.String(t.changes[0].path)
 		stats[0].encode(e)
 	case OpSetData, OpSetACL:

@@ -26,6 +26,7 @@ const (
 	OpCheckWatches    Op = 17
 	OpRemoveWatches   Op = 18
 	OpCreateContainer Op = 19
+	OpDeleteContainer Op = 20
 	OpCreateTTL       Op = 21
 	OpMultiRead       Op = 22
 	OpSetAuth         Op = 100
@@ -46,7 +47,7 @@ var opNames = map[Op]string{
 	OpSetData: "setData", OpGetACL: "getACL", OpSetACL: "setACL", OpGetChildren: "getChildren", OpSync: "sync",
 	OpPing: "ping", OpGetChildren2: "getChildren2", OpCheck: "check", OpMulti: "multi", OpCreate2: "create2",
 	OpReconfig: "reconfig", OpCheckWatches: "checkWatches", OpRemoveWatches: "removeWatches",
-	OpCreateContainer: "createContainer", OpCreateTTL: "createTTL", OpMultiRead: "multiRead", OpSetAuth: "setAuth",
+	OpCreateContainer: "createContainer", OpDeleteContainer: "deleteContainer", OpCreateTTL: "createTTL", OpMultiRead: "multiRead", OpSetAuth: "setAuth",
 	OpSetWatches: "setWatches", OpSASL: "sasl", OpGetEphemerals: "getEphemerals", OpGetAllChildren: "getAllChildrenNumber",
 	OpSetWatches2: "setWatches2", OpAddWatch: "addWatch", OpWhoAmI: "whoAmI", OpCreateSession: "createSession",
 	OpCloseSession: "closeSession", OpError: "error",
