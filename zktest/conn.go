@@ -4,16 +4,11 @@ import (
 	"bufio"
 	"net"
 	"slices"
-	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/zkfence/zkfence/internal/wire"
 )
-
-// maxQueued is how many bytes may wait for a client that does not read, before
-// its connection is given up.
-const maxQueued = 64 << 20
 
 // conn is one client's connection. Its reader serves requests one by one, its
 // writer sends what that, and everybody else's requests, have put in out.
@@ -37,7 +32,7 @@ type conn struct {
 
 // serve takes over a connection that has been accepted.
 func (s *Server) serve(nc net.Conn) {
-	c := &conn{s: s, nc: nc, done: make(chan struct{}), out: queue{wake: make(chan struct{}, 1)}}
+	c := &conn{s: s, nc: nc, done: make(chan struct{}), out: newQueue()}
 	t, ok := s.Faults.accept(nc.RemoteAddr(), c.shut, c.done)
 	if !ok {
 		c.shut()
@@ -77,11 +72,11 @@ func (c *conn) shut() {
 func (c *conn) read() {
 	defer c.s.wg.Done()
 	defer c.leave()
-	r := bufio.NewReader(c.nc)
+	r := bufio.NewReader(&greeting{c: c})
 	if word, err := r.Peek(4); err == nil && c.s.fourLetters(c, string(word)) {
 		return
 	}
-	for {
+	for c.out.drained(c.done) {
 		payload, err := wire.ReadFrame(r, wire.MaxFrame)
 		if err != nil {
 			c.tap.clientEnd()
@@ -173,6 +168,9 @@ func (c *conn) send(frame []byte) bool {
 	case half:
 		frame = frame[:len(frame)/2]
 	}
+	if c.out.hasEnded() {
+		c.hurry()
+	}
 	_, err := c.nc.Write(frame)
 	return err == nil
 }
@@ -210,53 +208,5 @@ func (s *Server) close(c *conn) {
 	s.disown(c)
 	c.out.end()
 	s.dirty = append(s.dirty, c)
-}
-
-// queue holds what waits to be written. Its mutex is the last to be taken.
-type queue struct {
-	wake chan struct{} // capacity 1: something has changed
-
-	mu     sync.Mutex
-	frames [][]byte
-	bytes  int
-	ended  bool
-}
-
-// push adds a frame; false if there are too many bytes already.
-func (q *queue) push(frame []byte) bool {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	if q.bytes+len(frame) > maxQueued {
-		return false
-	}
-	q.frames = append(q.frames, frame)
-	q.bytes += len(frame)
-	return true
-}
-
-func (q *queue) end() {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	q.ended = true
-}
-
-// pop returns the next frame, or nil, and then whether no other will come.
-func (q *queue) pop() (frame []byte, last bool) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	if len(q.frames) == 0 {
-		return nil, q.ended
-	}
-	frame = q.frames[0]
-	q.frames[0] = nil
-	q.frames = q.frames[1:]
-	q.bytes -= len(frame)
-	return frame, false
-}
-
-func (q *queue) signal() {
-	select {
-	case q.wake <- struct{}{}:
-	default:
-	}
+	s.ending = append(s.ending, c)
 }

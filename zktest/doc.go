@@ -39,6 +39,9 @@
 //     sequence number beyond the last one for a moment. SetSequence makes those.
 //   - A check outside of a multi is refused as there; one that succeeds, which
 //     kills the request thread of ZooKeeper 3.8, ends its connection here.
+//   - Requests of a client are not read while 16 MiB of answers wait for it, and
+//     once 64 MiB of events do, or 10 s after its connection should have ended,
+//     it is cut off. ZooKeeper keeps all, until its memory ends.
 //   - A session that a client closes or loses is gone in the same instant; no
 //     request that races with its end is answered with "session expired".
 //

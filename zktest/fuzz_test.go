@@ -1,75 +1,154 @@
 package zktest
 
 import (
-	"errors"
-	"net"
+	"slices"
 	"testing"
 	"time"
-
-	"github.com/stretchr/testify/require"
 
 	"github.com/zkfence/zkfence/internal/wire"
 )
 
-// nobody is a listener to which no client ever comes.
-type nobody chan struct{}
-
-func (n nobody) Accept() (net.Conn, error) { <-n; return nil, errors.New("closed") }
-func (n nobody) Close() error              { close(n); return nil }
-func (n nobody) Addr() net.Addr            { return memAddr("nobody:1") }
-
-// FuzzRequests feeds a server with requests that no client would send: it must
-// neither panic nor answer with anything but whole frames, and its tree must
-// stay a tree.
-func FuzzRequests(f *testing.F) {
-	header := func(op Op, body ...byte) []byte {
-		return append(wire.RequestHeader{Xid: 1, Op: op}.Append(nil), body...)
+// seeds are the bodies of valid requests, of every operation there is.
+func seeds() [][]byte {
+	path := func(p string) func(*wire.Encoder) { return func(e *wire.Encoder) { e.String(p) } }
+	acls := func(e *wire.Encoder) {
+		e.Int32(1)
+		e.Int32(permAll)
+		e.String("world")
+		e.String("anyone")
 	}
-	path := []byte{0, 0, 0, 2, '/', 'a'}
-	acls := []byte{0, 0, 0, 1, 0, 0, 0, 31, 0, 0, 0, 5, 'w', 'o', 'r', 'l', 'd', 0, 0, 0, 6, 'a', 'n', 'y', 'o', 'n', 'e'}
-	createBody := append(append(append([]byte{}, path...), 255, 255, 255, 255), append(acls, 0, 0, 0, 3)...)
-	f.Add(header(OpCreate, createBody...), header(OpDelete, append(path, 255, 255, 255, 255)...))
-	f.Add(header(OpMulti, append([]byte{0, 0, 0, 1, 0, 0, 0, 0, 0}, createBody...)...), header(OpGetChildren2, append(path, 1)...))
-	f.Add(header(OpSetWatches, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1), header(OpGetACL, 0, 0, 0, 1, '/'))
-	f.Add(header(OpSetAuth, 0, 0, 0, 0, 0, 0, 0, 2, 'i', 'p'), header(OpCloseSession))
-	f.Add([]byte{0, 0}, []byte{})
+	create := func(p string, flags int32) func(*wire.Encoder) {
+		return func(e *wire.Encoder) {
+			e.String(p)
+			e.Buffer([]byte("data"))
+			acls(e)
+			e.Int32(flags)
+		}
+	}
+	versioned := func(p string) func(*wire.Encoder) { return func(e *wire.Encoder) { e.String(p); e.Int32(-1) } }
+	flagged := func(p string) func(*wire.Encoder) { return func(e *wire.Encoder) { e.String(p); e.Bool(true) } }
+	setData := func(e *wire.Encoder) { e.String("/a"); e.Buffer([]byte("more")); e.Int32(-1) }
+	kinded := func(e *wire.Encoder) { e.String("/a"); e.Int32(1) }
+	many := func(op Op, bodies ...func(*wire.Encoder)) func(*wire.Encoder) {
+		return func(e *wire.Encoder) {
+			for _, b := range bodies {
+				multiHeader{op: op, err: -1}.encode(e)
+				b(e)
+			}
+			multiHeader{op: wire.OpError, done: true, err: -1}.encode(e)
+		}
+	}
+	lists := func(n int) func(*wire.Encoder) {
+		return func(e *wire.Encoder) {
+			e.Int64(0)
+			for range n {
+				e.Strings([]string{"/", "/a", "/gone"})
+			}
+		}
+	}
+	var out [][]byte
+	add := func(op Op, bodies ...func(*wire.Encoder)) {
+		for _, b := range bodies {
+			out = append(out, request(7, op, b))
+		}
+	}
+	add(wire.OpPing, nil)
+	add(OpCreate, create("/a", 0), create("/e", 1), create("/s-", 2), create("/es-", 3))
+	add(OpCreate2, create("/a", 0))
+	add(OpCreateContainer, create("/k", 4), create("/k/x", 0))
+	add(wire.OpCreateTTL, func(e *wire.Encoder) { create("/t", 5)(e); e.Int64(1000) })
+	add(OpDelete, versioned("/a"), versioned("/k/x"))
+	add(wire.OpCheck, versioned("/"))
+	add(OpSetData, setData)
+	add(OpSetACL, func(e *wire.Encoder) { e.String("/a"); acls(e); e.Int32(-1) })
+	add(OpGetACL, path("/"))
+	add(OpSync, path("/"))
+	for _, op := range []Op{OpExists, OpGetData, OpGetChildren, OpGetChildren2} {
+		add(op, flagged("/"), flagged("/gone"))
+	}
+	for _, op := range []Op{wire.OpGetEphemerals, wire.OpGetAllChildren} {
+		add(op, path("/"))
+	}
+	for _, op := range []Op{wire.OpCheckWatches, wire.OpRemoveWatches, wire.OpAddWatch} {
+		add(op, kinded)
+	}
+	add(OpSetWatches, lists(3))
+	add(wire.OpSetWatches2, lists(5))
+	add(OpMulti, many(OpCreate, create("/a", 0), create("/a/b", 3)), many(OpSetData, setData), many(OpMulti, many(wire.OpCheck, versioned("/"))))
+	add(wire.OpMultiRead, many(OpGetChildren, path("/"), path("/gone")), many(OpGetData, flagged("/")))
+	add(OpSetAuth, func(e *wire.Encoder) { e.Int32(0); e.String("digest"); e.Buffer([]byte("ann:secret")) })
+	add(wire.OpWhoAmI, nil)
+	add(OpCloseSession, nil)
+	return out
+}
 
-	f.Fuzz(func(t *testing.T, first, second []byte) {
-		s, err := Start(WithListener(make(nobody)), WithTick(time.Hour))
-		require.NoError(t, err)
-		defer s.Close()
-		for _, hello := range [][]byte{wire.ConnectRequest{}.Append(nil), first} {
-			c := &conn{s: s, nc: unused{}, done: make(chan struct{}), out: queue{wake: make(chan struct{}, 1)}}
-			for _, payload := range [][]byte{hello, first, second, first} {
-				pathIn(OpMulti, payload)
-				if !s.handle(c, payload) {
-					break
-				}
+// framed puts payloads into one stream of frames.
+func framed(payloads ...[]byte) (stream []byte) {
+	for _, p := range payloads {
+		stream = wire.AppendFrame(stream, p)
+	}
+	return stream
+}
+
+var hello = wire.ConnectRequest{TimeoutMs: 10_000}.Append(nil)
+
+// FuzzRequests sends whole frames whose contents are anybody's guess.
+func FuzzRequests(f *testing.F) {
+	all := seeds()
+	for i, first := range all {
+		f.Add(first, all[(i+1)%len(all)], all[(i+7)%len(all)])
+	}
+	f.Add([]byte{0, 0}, []byte{}, hello)
+	f.Fuzz(func(t *testing.T, first, second, third []byte) {
+		underSiege(t, func(s *siege) {
+			for _, stream := range [][]byte{framed(hello, first, second, third), framed(first, second, hello)} {
+				nc := s.dial("assailant")
+				_, err := nc.Write(stream)
+				_ = err // if the server has hung up, so be it
+				heard, _ := s.hear(nc)
+				s.wellFormed(heard)
+				s.stands()
 			}
-			for frame, _ := c.out.pop(); frame != nil; frame, _ = c.out.pop() {
-				require.GreaterOrEqual(t, len(frame), 4+wire.ReplyHeaderLen)
-				d := wire.NewDecoder(frame)
-				require.Equal(t, len(frame)-4, int(d.Int32()))
-			}
-		}
-		for p, n := range s.tree.nodes {
-			up, _ := split(p)
-			require.NotNil(t, s.tree.nodes[up], "%q has no parent", p)
-			for _, name := range n.children.list() {
-				require.NotNil(t, s.tree.nodes[rootless(p)+"/"+name], "%q has lost its child %q", p, name)
-			}
-		}
+		})
 	})
 }
 
-func rootless(path string) string {
-	if path == "/" {
-		return ""
+// FuzzStream sends bytes that need not be frames at all, after a handshake and
+// in its place, cut into writes at the places given.
+func FuzzStream(f *testing.F) {
+	all := seeds()
+	for i := range all {
+		f.Add(framed(all[i], all[(i+3)%len(all)]), []byte{byte(i), 3}, true)
 	}
-	return path
+	f.Add(framed(slices.Concat([][]byte{hello}, all)...), []byte{200, 100}, false)
+	f.Add([]byte{0xff, 0xff, 0xff, 0xff}, []byte{1}, true)       // a negative length
+	f.Add([]byte{0, 0, 0, 0, 0, 0, 0, 0}, []byte{}, true)        // empty frames
+	f.Add([]byte{0, 0x10, 0, 0}, []byte{}, true)                 // one byte above the limit
+	f.Add([]byte{0, 0, 0, 40, 0, 0, 0, 1}, []byte{2, 2}, true)   // half a frame
+	f.Add([]byte("stat"), []byte{1, 1}, false)                   // a word
+	f.Add([]byte("GET / HTTP/1.1\r\n\r\n"), []byte{}, false)     // of the wrong language
+	f.Add(framed(hello)[:20], []byte{4, 4, 4, 4}, false)         // half a handshake
+	f.Add(framed(hello, hello), []byte{44}, false)               // two of them
+	f.Add([]byte{0x7f, 0xff, 0xff, 0xff, 0}, []byte{1, 1}, true) // the largest length there is
+	f.Fuzz(func(t *testing.T, stream, cuts []byte, greeted bool) {
+		underSiege(t, func(s *siege) {
+			nc := s.dial("assailant")
+			if greeted {
+				_, _ = nc.Write(framed(hello))
+			}
+			rest := stream
+			for _, c := range cuts {
+				n := min(int(c), len(rest))
+				_, _ = nc.Write(rest[:n])
+				rest = rest[n:]
+				time.Sleep(time.Millisecond)
+			}
+			_, _ = nc.Write(rest)
+			heard, _ := s.hear(nc)
+			if greeted || len(stream) < 4 || stream[0] < 'a' {
+				s.wellFormed(heard)
+			}
+			s.stands()
+		})
+	})
 }
-
-// unused is a connection that is only ever closed.
-type unused struct{ net.Conn }
-
-func (unused) Close() error { return nil }

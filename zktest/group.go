@@ -24,6 +24,7 @@ type group struct {
 	// in a queue of its connection, and unlock wakes the writers.
 	mu     sync.Mutex
 	dirty  []*conn         // have something new in their queues
+	ending []*conn         // take no more requests and have the rest of their queues to send
 	doomed []*conn         // are to be shut at once: their writers are stuck
 	told   []chan struct{} // are to be closed
 	retime bool            // keepTime has to look again
@@ -50,11 +51,14 @@ func (g *group) end() {
 
 // unlock releases mu and wakes whoever has something to do since.
 func (g *group) unlock() {
-	dirty, doomed, told, retime := g.dirty, g.doomed, g.told, g.retime
-	g.dirty, g.doomed, g.told, g.retime = nil, nil, nil, false
+	dirty, ending, doomed, told, retime := g.dirty, g.ending, g.doomed, g.told, g.retime
+	g.dirty, g.ending, g.doomed, g.told, g.retime = nil, nil, nil, nil, false
 	g.mu.Unlock()
 	for _, c := range doomed {
 		c.shut()
+	}
+	for _, c := range ending {
+		c.hurry()
 	}
 	for _, c := range dirty {
 		c.out.signal()
@@ -63,10 +67,7 @@ func (g *group) unlock() {
 		close(ch)
 	}
 	if retime {
-		select {
-		case g.wake <- struct{}{}:
-		default:
-		}
+		notice(g.wake)
 	}
 }
 

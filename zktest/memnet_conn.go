@@ -160,7 +160,12 @@ func (c *memConn) arrived(b []byte) {
 		c.wake.Broadcast()
 		return
 	}
-	// As TCP does, so that a writer finds out that nobody reads.
+	c.refuse()
+}
+
+// refuse resets the peer's end once what was written before has arrived there.
+// TCP does so, and a writer finds out that nobody reads.
+func (c *memConn) refuse() {
 	if peer := c.peer; !c.refused {
 		c.refused = true
 		c.out.carry(func() { peer.broke() })
@@ -195,7 +200,9 @@ func (c *memConn) end() {
 	})
 }
 
-// Close ends both directions; what was written before still arrives.
+// Close ends both directions; what was written before still arrives. If
+// anything has come that was not read, the peer is told so, as by TCP: it may be
+// waiting for room to write more.
 func (c *memConn) Close() error {
 	c.n.mu.Lock()
 	defer c.n.mu.Unlock()
@@ -203,6 +210,9 @@ func (c *memConn) Close() error {
 		return c.fail("close", net.ErrClosed)
 	}
 	c.end()
+	if len(c.in) > 0 {
+		c.refuse()
+	}
 	c.shut()
 	return nil
 }

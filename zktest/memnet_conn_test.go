@@ -110,6 +110,24 @@ func TestMemConn(t *testing.T) {
 		require.Equal(t, "behind", string(tail))
 	})
 
+	// All that was sent had arrived, so nothing came behind the end to be refused,
+	// and the writer waited for good.
+	inBothTimes(t, "AWriterWithoutRoomLearnsThatThePeerHasClosed", func(t *testing.T, n *zktest.Network) {
+		a, b := pair(t, n)
+		wrote := make(chan error)
+		go func() { _, err := a.Write(make([]byte, 2<<20)); wrote <- err }()
+		_, err := b.Read(make([]byte, 1000))
+		require.NoError(t, err)
+		_, err = b.Write([]byte("last words"))
+		require.NoError(t, err)
+		time.Sleep(10 * time.Millisecond) // a latency at most: everything has arrived
+		require.NoError(t, b.Close())
+		require.ErrorIs(t, <-wrote, syscall.ECONNRESET)
+		said, err := io.ReadAll(a)
+		require.Equal(t, "last words", string(said))
+		require.ErrorIs(t, err, syscall.ECONNRESET)
+	})
+
 	inBothTimes(t, "ConcurrentWritesAreNotTornApart", func(t *testing.T, n *zktest.Network) {
 		a, b := pair(t, n)
 		const size = 700 << 10 // three of them do not fit in the window

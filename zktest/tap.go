@@ -225,3 +225,11 @@ func (t *tap) clientEnd() { t.flows(ToServer) }
 
 // serverEnd is the same for the server's side.
 func (t *tap) serverEnd() { t.flows(ToClient) }
+
+// lost reports whether nothing of this connection reaches its client any more,
+// not even its end.
+func (t *tap) lost() bool {
+	t.f.mu.Lock()
+	defer t.f.mu.Unlock()
+	return t.isBlack()
+}

@@ -186,24 +186,3 @@ func TestFourLetterWords(t *testing.T) {
 		require.NoError(t, c.Close())
 	}
 }
-
-// A client that asks and does not read is given up; the server goes on.
-func TestSlowReader(t *testing.T) {
-	inScene(t, func(w *scene) {
-		a, b := w.raw("A", long), w.raw("B", long)
-		a.must(zktest.OpCreate, create("/big", string(make([]byte, 1<<20-200)), 0, open...))
-		for range 100 { // 100 MB: more than is kept for anybody
-			a.send(zktest.OpGetData, watched("/big", false))
-		}
-		b.must(zktest.OpPing, nil)
-		answers := 0
-		for {
-			if _, err := a.next(); err != nil {
-				break
-			}
-			answers++
-		}
-		require.Less(t, answers, 10, "what is queued for it is dropped, not kept")
-		b.must(zktest.OpPing, nil)
-	})
-}

@@ -1,0 +1,98 @@
+package zktest
+
+import "sync"
+
+// maxQueued is how many bytes may wait for a client that does not read, before
+// its connection is given up. Only events come that far: its own requests are
+// read no more once backlog bytes wait.
+const (
+	backlog   = 16 << 20
+	maxQueued = 64 << 20
+)
+
+// queue holds what waits to be written. Its mutex is the last to be taken.
+type queue struct {
+	wake chan struct{} // capacity 1: something has changed
+	room chan struct{} // capacity 1: there is less than a backlog
+
+	mu     sync.Mutex
+	frames [][]byte
+	bytes  int
+	ended  bool
+}
+
+func newQueue() queue {
+	return queue{wake: make(chan struct{}, 1), room: make(chan struct{}, 1)}
+}
+
+// push adds a frame; false if there are too many bytes already.
+func (q *queue) push(frame []byte) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.bytes+len(frame) > maxQueued {
+		return false
+	}
+	q.frames = append(q.frames, frame)
+	q.bytes += len(frame)
+	return true
+}
+
+func (q *queue) end() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.ended = true
+}
+
+// pop returns the next frame, or nil, and then whether no other will come.
+func (q *queue) pop() (frame []byte, last bool) {
+	q.mu.Lock()
+	if len(q.frames) == 0 {
+		defer q.mu.Unlock()
+		return nil, q.ended
+	}
+	frame = q.frames[0]
+	q.frames[0] = nil
+	q.frames = q.frames[1:]
+	before := q.bytes
+	q.bytes -= len(frame)
+	relieved := before > backlog && q.bytes <= backlog
+	q.mu.Unlock()
+	if relieved {
+		notice(q.room)
+	}
+	return frame, false
+}
+
+// drained waits until no more than a backlog waits to be written; false if the
+// connection has ended meanwhile.
+func (q *queue) drained(done <-chan struct{}) bool {
+	for {
+		q.mu.Lock()
+		full := q.bytes > backlog
+		q.mu.Unlock()
+		if !full {
+			return true
+		}
+		select {
+		case <-q.room:
+		case <-done:
+			return false
+		}
+	}
+}
+
+func (q *queue) hasEnded() bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.ended
+}
+
+func (q *queue) signal() { notice(q.wake) }
+
+// notice tells whoever waits on a channel of capacity 1, now or next.
+func notice(c chan struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
+}
