@@ -62,12 +62,14 @@ func intact(t testing.TB, s *Server) {
 	}
 	for _, w := range []*watchTable{s.dataWatches, s.childWatches} {
 		held := 0
-		for path, at := range w.byPath {
-			held += len(at)
-			require.NotEmpty(t, at)
-			for c := range at {
-				require.Contains(t, w.byConn[c], path)
-				require.False(t, c.over, "a watch of a connection that has ended")
+		for _, table := range []map[string]map[*conn]watchMode{w.at, w.above} {
+			for path, at := range table {
+				held += len(at)
+				require.NotEmpty(t, at)
+				for c := range at {
+					require.Contains(t, w.byConn[c], path)
+					require.False(t, c.over, "a watch of a connection that has ended")
+				}
 			}
 		}
 		require.Equal(t, w.count(), held)
