@@ -144,13 +144,17 @@ func (s *siege) honest() *honest {
 func (h *honest) call(op Op, body func(*wire.Encoder)) (wire.ReplyHeader, []byte) {
 	h.s.Helper()
 	h.xid++
-	_, err := h.nc.Write(wire.AppendFrame(nil, request(h.xid, op, body)))
+	xid := h.xid
+	if op == OpPing {
+		xid = wire.XidPing
+	}
+	_, err := h.nc.Write(wire.AppendFrame(nil, request(xid, op, body)))
 	require.NoError(h.s, err)
 	payload, err := wire.ReadFrame(h.r, 64<<20)
 	require.NoError(h.s, err)
 	r, err := wire.ParseReplyHeader(payload)
 	require.NoError(h.s, err)
-	require.Equal(h.s, h.xid, r.Xid)
+	require.Equal(h.s, xid, r.Xid)
 	return r, payload[wire.ReplyHeaderLen:]
 }
 
