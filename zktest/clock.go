@@ -103,8 +103,6 @@ func (s *Server) admitted(c *conn) bool {
 		case <-c.done:
 			return false
 		}
-		if !inTurn(c.number, c.done) {
-			return false
-		}
+		c.tap.takeTurn(ToServer)
 	}
 }

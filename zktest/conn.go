@@ -33,7 +33,7 @@ type conn struct {
 // serve takes over a connection that has been accepted.
 func (s *Server) serve(nc net.Conn) {
 	c := &conn{s: s, nc: nc, done: make(chan struct{}), out: newQueue()}
-	t, ok := s.Faults.accept(nc.RemoteAddr(), c.shut, c.done)
+	t, ok := s.Faults.accept(nc, c.shut, c.done)
 	if !ok {
 		c.shut()
 		return
@@ -76,7 +76,7 @@ func (c *conn) read() {
 	if word, err := r.Peek(4); err == nil && c.s.fourLetters(c, string(word)) {
 		return
 	}
-	for c.out.drained(c.done) {
+	for c.out.drained(c.tap.takeTurn, c.done) {
 		payload, err := wire.ReadFrame(r, wire.MaxFrame)
 		if err != nil {
 			c.tap.clientEnd()
@@ -117,6 +117,7 @@ func (s *Server) handle(c *conn, payload []byte) bool {
 // leave takes an ended connection out of the server's books.
 func (c *conn) leave() {
 	c.shut()
+	c.tap.takeTurn(ToServer)
 	c.tap.forget()
 	s := c.s
 	s.mu.Lock()
@@ -155,6 +156,8 @@ func (c *conn) write() {
 			case <-c.done:
 				return
 			}
+			c.tap.takeTurn(ToClient)
+			c.out.heed()
 		}
 	}
 }

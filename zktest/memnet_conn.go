@@ -1,6 +1,7 @@
 package zktest
 
 import (
+	"cmp"
 	"io"
 	"net"
 	"os"
@@ -91,7 +92,7 @@ func (c *memConn) take(p []byte) int {
 	if c.read += m; c.read >= window/2 {
 		credit, peer := c.read, c.peer
 		c.read = 0
-		c.out.carry(func() {
+		c.out.carry(c, func() {
 			peer.room += credit
 			peer.wake.Broadcast()
 		})
@@ -151,7 +152,7 @@ func (c *memConn) cannotWrite() error {
 func (c *memConn) send(p []byte) {
 	c.room -= len(p)
 	b, peer := append([]byte(nil), p...), c.peer
-	c.out.carry(func() { peer.arrived(b) })
+	c.out.carry(c, func() { peer.arrived(b) })
 }
 
 func (c *memConn) arrived(b []byte) {
@@ -168,7 +169,7 @@ func (c *memConn) arrived(b []byte) {
 func (c *memConn) refuse() {
 	if peer := c.peer; !c.refused {
 		c.refused = true
-		c.out.carry(func() { peer.broke() })
+		c.out.carry(c, func() { peer.broke() })
 	}
 }
 
@@ -194,7 +195,7 @@ func (c *memConn) end() {
 	}
 	c.ended = true
 	peer := c.peer
-	c.out.carry(func() {
+	c.out.carry(c, func() {
 		peer.finished = true
 		peer.wake.Broadcast()
 	})
@@ -270,6 +271,11 @@ func (c *memConn) setDeadlines(t time.Time, ds ...*deadline) error {
 		d.set(t)
 	}
 	return nil
+}
+
+// before orders the connections of a network.
+func (c *memConn) before(d *memConn) bool {
+	return c != d && cmp.Or(cmp.Compare(c.local, d.local), cmp.Compare(c.remote, d.remote)) < 0
 }
 
 func (c *memConn) name() string { return string(c.local) + " " + string(c.remote) }

@@ -47,7 +47,7 @@ func (l *listener) Close() error {
 	}
 	for _, c := range l.backlog {
 		peer := c.peer
-		c.out.carry(func() { peer.broke() })
+		c.out.carry(c, func() { peer.broke() })
 		c.shut()
 	}
 	l.shut()
@@ -115,13 +115,13 @@ func (n *Network) handshake(from, to string, remote memAddr, timeout time.Durati
 		d.timeout.set(timeout)
 	}
 	accepted := false
-	near.out.carry(func() {
+	near.out.carry(near, func() {
 		if d.done {
 			return
 		}
 		l := n.listeners[string(remote)]
 		if l == nil {
-			far.out.carry(func() { d.finish(syscall.ECONNREFUSED) })
+			far.out.carry(far, func() { d.finish(syscall.ECONNREFUSED) })
 			return
 		}
 		accepted = true
@@ -129,7 +129,7 @@ func (n *Network) handshake(from, to string, remote memAddr, timeout time.Durati
 		far.open()
 		l.backlog = append(l.backlog, far)
 		l.wake.Signal()
-		far.out.carry(func() { d.finish(nil) })
+		far.out.carry(far, func() { d.finish(nil) })
 	})
 	for !d.done {
 		d.wake.Wait()
@@ -137,7 +137,7 @@ func (n *Network) handshake(from, to string, remote memAddr, timeout time.Durati
 	if d.err != nil {
 		near.shut()
 		if accepted {
-			near.out.carry(func() { far.broke() })
+			near.out.carry(near, func() { far.broke() })
 		}
 		return nil, d.err
 	}

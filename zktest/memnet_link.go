@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"math/rand/v2"
+	"slices"
 	"time"
 )
 
@@ -32,12 +33,14 @@ type link struct {
 	isCut    bool
 	last     int64    // latest instant given to a parcel
 	queue    []parcel // by instant; waits while cut
+	batch    batch
 	fast     []parcel // resets, by instant; a cut does not hold them
 	timer    alarm
 }
 
 type parcel struct {
 	at      int64
+	c       *memConn // whose it is
 	deliver func()
 }
 
@@ -59,29 +62,58 @@ func (n *Network) link(from, to string) *link {
 	return l
 }
 
-// onLane returns the first instant of the lane that is not before at.
-func (l *link) onLane(at int64) int64 {
-	return at + ((l.lane-at)%laneWidth+laneWidth)%laneWidth
+// toLane returns the first instant of a lane that is not before at.
+func toLane(at, lane int64) int64 {
+	return at + ((lane-at)%laneWidth+laneWidth)%laneWidth
 }
 
-// stamp gives the next parcel its instant, behind all others.
-func (l *link) stamp() int64 {
+// draw returns the time that the next parcel takes.
+func (l *link) draw() int64 {
 	d := l.n.latency
 	if l.latency != nil {
 		d = *l.latency
 	}
-	at := l.n.now() + int64(d.min) + l.rng.Int64N(int64(d.max-d.min)+1)
-	l.last = l.onLane(max(at, l.last+1))
+	return int64(d.min) + l.rng.Int64N(int64(d.max-d.min)+1)
+}
+
+// stamp gives a parcel that is sent now and takes d its instant, behind all
+// others.
+func (l *link) stamp(now, d int64) int64 {
+	l.last = toLane(max(now+d, now+1, l.last+1), l.lane)
 	return l.last
 }
 
-// carry sends a parcel: deliver runs when it arrives.
-func (l *link) carry(deliver func()) {
+// batch is what was sent in one instant: the last parcels of a link's queue, in
+// the order of their connections. Which of several goroutines sends first is
+// chance, so that a later one may have to take its place among the earlier.
+type batch struct {
+	now   int64
+	last  int64   // the link's last before it
+	draws []int64 // in the order of the parcels, not of the calls
+}
+
+// carry sends a parcel of c's: deliver runs when it arrives.
+func (l *link) carry(c *memConn, deliver func()) {
 	if l.n.closed {
 		return
 	}
-	l.queue = append(l.queue, parcel{l.stamp(), deliver})
-	if len(l.queue) == 1 {
+	now, b := l.n.now(), &l.batch
+	if b.now != now {
+		*b = batch{now: now, last: l.last, draws: b.draws[:0]}
+	}
+	start, i := len(l.queue)-len(b.draws), len(l.queue)
+	for i > start && c.before(l.queue[i-1].c) {
+		i--
+	}
+	b.draws = append(b.draws, l.draw())
+	l.queue = slices.Insert(l.queue, i, parcel{c: c, deliver: deliver})
+	if l.last = b.last; i > start {
+		l.last = l.queue[i-1].at
+	}
+	for ; i < len(l.queue); i++ {
+		l.queue[i].at = l.stamp(now, b.draws[i-start])
+	}
+	if start == 0 {
 		l.arm()
 	}
 }
@@ -91,12 +123,13 @@ func (l *link) express(deliver func()) {
 	if l.n.closed {
 		return
 	}
-	at := l.onLane(l.n.now() + 1)
+	at := toLane(l.n.now()+1, l.lane)
 	for l.taken(at) {
 		at += laneWidth
 	}
-	l.fast = append(l.fast, parcel{at, deliver})
+	l.fast = append(l.fast, parcel{at: at, deliver: deliver})
 	l.last = max(l.last, at)
+	l.batch = batch{}
 	l.arm()
 }
 
@@ -125,9 +158,11 @@ func (l *link) heal() {
 	for _, p := range l.fast {
 		l.last = max(l.last, p.at)
 	}
+	now := l.n.now()
 	for i := range l.queue {
-		l.queue[i].at = l.stamp()
+		l.queue[i].at = l.stamp(now, l.draw())
 	}
+	l.batch = batch{}
 	l.arm()
 }
 

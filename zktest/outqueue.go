@@ -63,9 +63,9 @@ func (q *queue) pop() (frame []byte, last bool) {
 	return frame, false
 }
 
-// drained waits until no more than a backlog waits to be written; false if the
-// connection has ended meanwhile.
-func (q *queue) drained(done <-chan struct{}) bool {
+// drained waits until no more than a backlog waits to be written, and then for
+// the reader's turn; false if the connection has ended meanwhile.
+func (q *queue) drained(turn func(Direction), done <-chan struct{}) bool {
 	for {
 		q.mu.Lock()
 		full := q.bytes > backlog
@@ -75,6 +75,7 @@ func (q *queue) drained(done <-chan struct{}) bool {
 		}
 		select {
 		case <-q.room:
+			turn(ToServer)
 		case <-done:
 			return false
 		}
@@ -88,6 +89,15 @@ func (q *queue) hasEnded() bool {
 }
 
 func (q *queue) signal() { notice(q.wake) }
+
+// heed forgets a signal whose frames the next calls of pop return: left over, it
+// would give the writer a turn at which nothing has come.
+func (q *queue) heed() {
+	select {
+	case <-q.wake:
+	default:
+	}
+}
 
 // notice tells whoever waits on a channel of capacity 1, now or next.
 func notice(c chan struct{}) {

@@ -49,7 +49,8 @@ func (g *greeting) Read(p []byte) (int, error) {
 			return n, err
 		}
 		// All those who are late are so at one instant.
-		g.gone = !inTurn(c.number, c.done) || c.s.giveUp(c)
+		c.tap.takeTurn(ToServer)
+		g.gone = c.s.giveUp(c)
 	}
 	if g.gone {
 		return 0, io.EOF

@@ -119,7 +119,7 @@ func (p *Proxy) accept() {
 			}
 		}
 		c := &pipe{p: p, client: client, done: make(chan struct{})}
-		t, ok := p.Faults.accept(client.RemoteAddr(), c.hangUp, c.done)
+		t, ok := p.Faults.accept(client, c.hangUp, c.done)
 		if !ok {
 			c.hangUp()
 			continue

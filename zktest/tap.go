@@ -3,7 +3,6 @@ package zktest
 import (
 	"net"
 	"slices"
-	"time"
 
 	"github.com/zkfence/zkfence/internal/wire"
 )
@@ -26,7 +25,8 @@ type tap struct {
 	f      *Faults
 	number int
 	host   string
-	hangUp func() // closes both sides; never blocks, safe to repeat
+	net    *Network // nil over TCP
+	hangUp func()   // closes both sides; never blocks, safe to repeat
 	done   <-chan struct{}
 
 	// Guarded by f.mu.
@@ -46,8 +46,8 @@ type call struct {
 // accept takes a new connection under the faults' control. hangUp closes both
 // sides of it and must not block; done is closed once it has. ok is false if it
 // is to be closed at once.
-func (f *Faults) accept(remote net.Addr, hangUp func(), done <-chan struct{}) (t *tap, ok bool) {
-	host := remote.String()
+func (f *Faults) accept(client net.Conn, hangUp func(), done <-chan struct{}) (t *tap, ok bool) {
+	host := client.RemoteAddr().String()
 	if h, _, err := net.SplitHostPort(host); err == nil {
 		host = h
 	}
@@ -55,6 +55,9 @@ func (f *Faults) accept(remote net.Addr, hangUp func(), done <-chan struct{}) (t
 	defer f.mu.Unlock()
 	f.taken++
 	t = &tap{f: f, number: f.taken, host: host, hangUp: hangUp, done: done}
+	if c, ok := client.(*memConn); ok {
+		t.net = c.n
+	}
 	if f.holds(t, func(m *mode) bool { return m.refuse }) {
 		return nil, false
 	}
@@ -87,23 +90,7 @@ func (t *tap) flows(d Direction) bool {
 		case <-t.done:
 			return false
 		}
-		if !inTurn(2*t.number+int(d/ToClient), t.done) {
-			return false
-		}
-	}
-}
-
-// inTurn spreads what an end of a freeze, or of a stall, sets free at one
-// instant: connection after connection, in the order they were accepted. Were
-// it all at once, the order would be chance, and no seed would repeat.
-func inTurn(turn int, done <-chan struct{}) bool {
-	timer := time.NewTimer(time.Duration(turn) * time.Microsecond)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-done:
-		return false
+		t.takeTurn(d)
 	}
 }
 
