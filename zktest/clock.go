@@ -63,6 +63,7 @@ func (s *Server) reap() int {
 func (s *Server) ReapContainers() int {
 	s.mu.Lock()
 	defer s.unlock()
+	s.acted("ReapContainers", Request{}, "")
 	return s.reap()
 }
 
@@ -72,6 +73,7 @@ func (s *Server) ReapContainers() int {
 // arrived is processed afterwards, each connection's frames in order.
 func (s *Server) Stall(on bool) {
 	s.mu.Lock()
+	s.acted("Stall", Request{}, onOff(on))
 	var resume chan struct{}
 	switch {
 	case on && s.stalled == nil:

@@ -18,7 +18,8 @@
 // client's by For and From; and on the server itself Expire, Stall, Wipe,
 // SetSequence, Delete. At and AtReply do something at the very moment when a
 // request arrives or is about to be answered. Count and Requests tell what has
-// been sent, Trace prints it.
+// been sent, Trace prints it, and Follow tells all of it as it comes, to a
+// slog.Logger by way of LogTo.
 //
 //	s.DropReply(zktest.OpCreate, 1) // created, and the client cannot know
 //

@@ -78,6 +78,10 @@ func (s *Server) rearm(c *conn, r setWatchesRequest) Code {
 		if step.paths == nil {
 			return wire.MarshallingError
 		}
+		if c.tap.net != nil {
+			// go-zookeeper takes them from a map, so that their order is chance.
+			slices.Sort(step.paths)
+		}
 		for _, p := range step.paths {
 			if p == null && i < 3 { // a lasting watch may have any path at all
 				return wire.MarshallingError

@@ -1,6 +1,7 @@
 package zktest
 
 import (
+	"fmt"
 	"slices"
 	"sync"
 	"time"
@@ -17,6 +18,18 @@ const (
 	// BothWays is both.
 	BothWays = ToServer | ToClient
 )
+
+func (d Direction) String() string {
+	switch d {
+	case ToServer:
+		return "to server"
+	case ToClient:
+		return "to client"
+	case BothWays:
+		return "both ways"
+	}
+	return fmt.Sprintf("direction(%d)", uint8(d))
+}
 
 // Faults breaks the connections between clients and a server, and counts what
 // goes over them. A Server has it built in; a Proxy puts the same code in front
@@ -41,7 +54,12 @@ type Faults struct {
 	rules   []*rule // in the order they were made
 	hooks   []*hook
 	log     ledger
-	seen    map[int64]credentials
+	infers  bool // learns the ends of sessions from what clients are told
+
+	followers []*follower
+	untold    []Entry // noted for them
+	telling   bool
+	seen      map[int64]credentials
 
 	// thief creates, from a session of its own, what a stolen create asked for.
 	thief func(create []byte) error
@@ -83,7 +101,7 @@ func newFaults() *Faults {
 		modes:   map[selector]*mode{},
 		seen:    map[int64]credentials{},
 	}
-	f.log.counts = map[countKey]int{}
+	f.log.counts, f.log.short = map[countKey]int{}, map[int64]int{}
 	f.Target = Target{f: f}
 	return f
 }

@@ -16,26 +16,26 @@ func (t *tap) hello(payload []byte) ([]byte, verdict) {
 	}
 	f := t.f
 	f.mu.Lock()
-	defer f.mu.Unlock()
+	defer f.release()
 	t.greeted = true
 	switch {
 	case f.holds(t, func(m *mode) bool { return m.refuse }):
-		c.Fault = "Refuse"
+		t.broke(c.Request, "Refuse")
 		return nil, cut
 	case t.isBlack():
-		c.Fault = "Blackhole"
+		t.broke(c.Request, "Blackhole")
 		return nil, drop
 	case r.LastZxid > 0 && f.holds(t, func(m *mode) bool { return m.ahead }):
-		c.Fault = "ZxidAhead"
+		t.broke(c.Request, "ZxidAhead")
 		return nil, cut
 	case f.applies(t, dropRequest, OpCreateSession):
-		c.Fault = "DropRequest"
+		t.broke(c.Request, "DropRequest")
 		return nil, cut
 	case f.applies(t, dropReply, OpCreateSession):
-		c.Fault = "DropReply"
+		t.broke(c.Request, "DropReply")
 		c.swallow = true
 	case r.Session != 0 && f.applies(t, newSession, OpCreateSession):
-		c.Fault = "NewSession"
+		t.broke(c.Request, "NewSession")
 		r.Session, r.Password = 0, make([]byte, 16)
 		payload = r.Append(nil)
 	}
@@ -45,9 +45,9 @@ func (t *tap) hello(payload []byte) ([]byte, verdict) {
 func (t *tap) noteHello(r wire.ConnectRequest) (*call, []*hook) {
 	f := t.f
 	f.mu.Lock()
-	defer f.mu.Unlock()
+	defer f.release()
 	t.session = r.Session
-	c := &call{Request: f.log.add(t, 0, OpCreateSession, "")}
+	c := &call{Request: t.asked(0, OpCreateSession, "")}
 	t.waiting = append(t.waiting, c)
 	return c, f.due(t, OpCreateSession, false)
 }
@@ -68,15 +68,21 @@ func (t *tap) welcome(payload []byte) verdict {
 	}
 	f := t.f
 	f.mu.Lock()
-	defer f.mu.Unlock()
+	defer f.release()
 	t.welcomed = true
 	switch {
 	case t.isBlack():
+		if c != nil {
+			t.broke(c.Request, "Blackhole")
+		}
 		return drop
 	case c != nil && c.swallow:
 		return cut
 	case f.holds(t, func(m *mode) bool { return m.half }):
 		t.black = true
+		if c != nil {
+			t.broke(c.Request, "HalfHandshake")
+		}
 		return half
 	}
 	return forward
@@ -85,9 +91,10 @@ func (t *tap) welcome(payload []byte) verdict {
 func (t *tap) noteWelcome(r wire.ConnectResponse) (*call, []*hook) {
 	f := t.f
 	f.mu.Lock()
-	defer f.mu.Unlock()
+	defer f.release()
 	if r.Session != 0 {
 		t.session = r.Session
+		t.began(r.Session)
 		f.seen[r.Session] = credentialsFrom(r)
 	}
 	if len(t.waiting) == 0 {
@@ -96,9 +103,11 @@ func (t *tap) noteWelcome(r wire.ConnectResponse) (*call, []*hook) {
 	c := t.waiting[0]
 	t.waiting = t.waiting[1:]
 	f.log.regrant(c.Request, t.session)
-	c.Answered = true
+	code := wire.OK
 	if r.Session == 0 {
-		c.Err = wire.SessionExpired
+		code = wire.SessionExpired
+		t.inferred(c.Session, endExpired)
 	}
+	t.answered(c.Request, code, 0)
 	return c, f.due(t, OpCreateSession, true)
 }

@@ -27,6 +27,7 @@ type group struct {
 	ending []*conn         // take no more requests and have the rest of their queues to send
 	doomed []*conn         // are to be shut at once: their writers are stuck
 	told   []chan struct{} // are to be closed
+	noted  []*Faults       // have something to tell their followers
 	retime bool            // keepTime has to look again
 	armed  time.Duration   // when it will by itself
 }
@@ -51,9 +52,13 @@ func (g *group) end() {
 
 // unlock releases mu and wakes whoever has something to do since.
 func (g *group) unlock() {
-	dirty, ending, doomed, told, retime := g.dirty, g.ending, g.doomed, g.told, g.retime
-	g.dirty, g.ending, g.doomed, g.told, g.retime = nil, nil, nil, nil, false
+	dirty, ending, doomed, told, noted, retime := g.dirty, g.ending, g.doomed, g.told, g.noted, g.retime
+	g.dirty, g.ending, g.doomed, g.told, g.noted, g.retime = nil, nil, nil, nil, nil, false
 	g.mu.Unlock()
+	for _, f := range noted {
+		f.mu.Lock()
+		f.release()
+	}
 	for _, c := range doomed {
 		c.shut()
 	}

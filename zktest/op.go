@@ -1,6 +1,7 @@
 package zktest
 
 import (
+	"fmt"
 	"math"
 	"strings"
 	"time"
@@ -111,4 +112,26 @@ func eventName(kind int32) string {
 		return "NodeChildrenChanged"
 	}
 	return "event"
+}
+
+// opName returns the name of an operation or of a constant that stands for some.
+func opName(op Op) string {
+	if op == AnyOp {
+		return "any"
+	}
+	return op.String()
+}
+
+func timesName(n int) string {
+	if n < 0 {
+		return "always"
+	}
+	return fmt.Sprintf("×%d", n)
+}
+
+func onOff(on bool) string {
+	if on {
+		return "on"
+	}
+	return "off"
 }

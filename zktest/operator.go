@@ -50,6 +50,7 @@ func (s *Server) Expire(id int64) error {
 	if s.sessions[id] == nil {
 		return fmt.Errorf("expire %#x: %w", uint64(id), ErrNoSession)
 	}
+	s.acted("Expire", Request{Session: id}, "")
 	s.expire(id)
 	return nil
 }
@@ -68,6 +69,7 @@ func (s *Server) ExpireAll() {
 func (s *Server) Wipe() {
 	s.mu.Lock()
 	defer s.unlock()
+	s.acted("Wipe", Request{}, "")
 	for _, c := range s.sortedConns() {
 		s.close(c)
 	}
@@ -91,6 +93,7 @@ func (s *Server) Create(path string, data []byte) error {
 	}
 	s.mu.Lock()
 	defer s.unlock()
+	s.acted("Create", Request{Path: path}, "")
 	for i := 1; i <= len(path); i++ {
 		if i < len(path) && path[i] != '/' {
 			continue
@@ -136,6 +139,7 @@ func (s *Server) Delete(path string) error {
 	if special(path) {
 		return fmt.Errorf("zktest: delete %q: it belongs to the server", path)
 	}
+	s.acted("Delete", Request{Path: path}, "")
 	s.deleteAll(path)
 	return nil
 }
@@ -203,6 +207,7 @@ func (s *Server) SetSequence(path string, next int32) error {
 	if n == nil {
 		return fmt.Errorf("set sequence of %q: %w", path, ErrNoNode)
 	}
+	s.acted("SetSequence", Request{Path: path}, fmt.Sprint(next))
 	n.counter = next
 	s.tree.noteEmpty(path, n)
 	return nil

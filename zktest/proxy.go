@@ -58,7 +58,7 @@ func StartProxy(target string) (*Proxy, error) {
 		Faults: newFaults(), target: addr, ln: ln,
 		done: make(chan struct{}), thefts: make(chan theft), pipes: map[*pipe]struct{}{},
 	}
-	p.thief = p.steal
+	p.thief, p.infers = p.steal, true
 	p.wg.Add(2)
 	go p.accept()
 	go p.thieve()

@@ -107,5 +107,6 @@ func (s *Server) farewell(id int64) txn {
 // expire ends a session that its client has not asked to end.
 func (s *Server) expire(id int64) {
 	t := s.farewell(id)
+	t.expired = true
 	s.commit(&t, nil)
 }

@@ -52,25 +52,31 @@ func (f *Faults) accept(client net.Conn, hangUp func(), done <-chan struct{}) (t
 		host = h
 	}
 	f.mu.Lock()
-	defer f.mu.Unlock()
+	defer f.release()
 	f.taken++
 	t = &tap{f: f, number: f.taken, host: host, hangUp: hangUp, done: done}
 	if c, ok := client.(*memConn); ok {
 		t.net = c.n
 	}
+	e := t.stamped(Opened)
 	if f.holds(t, func(m *mode) bool { return m.refuse }) {
+		e.Fault = "Refuse"
+		f.note(e)
 		return nil, false
 	}
+	f.note(e)
 	f.taps = append(f.taps, t)
 	return t, true
 }
 
 // forget ends the faults' interest in a connection that has closed.
 func (t *tap) forget() {
-	t.f.mu.Lock()
-	defer t.f.mu.Unlock()
-	if i := slices.Index(t.f.taps, t); i >= 0 {
-		t.f.taps = slices.Delete(t.f.taps, i, i+1)
+	f := t.f
+	f.mu.Lock()
+	defer f.release()
+	if i := slices.Index(f.taps, t); i >= 0 {
+		f.taps = slices.Delete(f.taps, i, i+1)
+		f.put(t.from(Closed))
 	}
 }
 
@@ -120,8 +126,8 @@ func (t *tap) clientFrame(payload []byte) ([]byte, verdict) {
 func (t *tap) noteRequest(h wire.RequestHeader, payload []byte) (*call, []*hook) {
 	f := t.f
 	f.mu.Lock()
-	defer f.mu.Unlock()
-	c := &call{Request: f.log.add(t, h.Xid, h.Op, pathIn(h.Op, payload[wire.RequestHeaderLen:]))}
+	defer f.release()
+	c := &call{Request: t.asked(h.Xid, h.Op, pathIn(h.Op, payload[wire.RequestHeaderLen:]))}
 	t.waiting = append(t.waiting, c)
 	return c, f.due(t, h.Op, false)
 }
@@ -130,19 +136,19 @@ func (t *tap) noteRequest(h wire.RequestHeader, payload []byte) (*call, []*hook)
 func (t *tap) judge(c *call) (v verdict, steals bool) {
 	f := t.f
 	f.mu.Lock()
-	defer f.mu.Unlock()
+	defer f.release()
 	switch {
 	case t.isBlack():
-		c.Fault = "Blackhole"
+		t.broke(c.Request, "Blackhole")
 		return drop, false
 	case f.applies(t, steal, stealable(c.Op, c.Path)):
-		c.Fault = "Steal"
+		t.broke(c.Request, "Steal")
 		return cut, true
 	case f.applies(t, dropRequest, c.Op):
-		c.Fault = "DropRequest"
+		t.broke(c.Request, "DropRequest")
 		return cut, false
 	case f.applies(t, dropReply, c.Op):
-		c.Fault = "DropReply"
+		t.broke(c.Request, "DropReply")
 		c.swallow = true
 	}
 	return forward, false
@@ -171,9 +177,12 @@ func (t *tap) serverFrame(payload []byte) verdict {
 		return cut
 	}
 	t.f.mu.Lock()
-	defer t.f.mu.Unlock()
+	defer t.f.release()
 	switch {
 	case t.isBlack():
+		if c != nil {
+			t.broke(c.Request, "Blackhole")
+		}
 		return drop
 	case c != nil && c.swallow:
 		return cut
@@ -185,9 +194,9 @@ func (t *tap) serverFrame(payload []byte) verdict {
 func (t *tap) noteReply(h wire.ReplyHeader, payload []byte) (*call, []*hook) {
 	f := t.f
 	f.mu.Lock()
-	defer f.mu.Unlock()
+	defer f.release()
 	if h.Xid == wire.XidEvent {
-		f.log.event(t, payload[wire.ReplyHeaderLen:])
+		t.notified(payload[wire.ReplyHeaderLen:])
 		return nil, nil
 	}
 	// By xid, not in turn: a real server answers auth ahead of what is queued.
@@ -202,7 +211,10 @@ func (t *tap) noteReply(h wire.ReplyHeader, payload []byte) (*call, []*hook) {
 	} else {
 		t.waiting = slices.Delete(t.waiting, i, i+1)
 	}
-	c.Answered, c.Err, c.Zxid = true, h.Err, h.Zxid
+	t.answered(c.Request, h.Err, h.Zxid)
+	if c.Op == OpCloseSession && h.Err == wire.OK {
+		t.inferred(c.Session, endClosed)
+	}
 	return c, f.due(t, c.Op, true)
 }
 

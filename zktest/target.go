@@ -38,7 +38,8 @@ func (t *Target) Cut() {
 			cut = append(cut, c)
 		}
 	}
-	t.f.mu.Unlock()
+	t.acted("Cut", "")
+	t.f.release()
 	for _, c := range cut {
 		c.hangUp()
 	}
@@ -46,58 +47,67 @@ func (t *Target) Cut() {
 
 // DropReply forwards the next requests of kind op, swallows the reply to each
 // and cuts that connection: the client cannot know what became of it.
-func (t *Target) DropReply(op Op, times int) { t.add(dropReply, op, times) }
+func (t *Target) DropReply(op Op, times int) { t.add("DropReply", dropReply, op, times) }
 
 // DropRequest cuts the connection on which one of the next requests of kind op
 // arrives, and does not forward it.
-func (t *Target) DropRequest(op Op, times int) { t.add(dropRequest, op, times) }
+func (t *Target) DropRequest(op Op, times int) { t.add("DropRequest", dropRequest, op, times) }
 
 // Steal has another session create what one of the next creates of a name that
 // starts with _c_ asks for, same path, data and flags, open to everybody, and
 // cuts the connection as DropReply does. The client finds a node with its GUID
 // that is not its own. The session that owns it does not expire; delete the node
 // to be rid of it.
-func (t *Target) Steal(times int) { t.add(steal, anyCreate, times) }
+func (t *Target) Steal(times int) { t.add("Steal", steal, anyCreate, times) }
 
 // NewSession lets clients that reconnect have a fresh session, without telling
 // them that the one they asked for is gone. That one lives on until it expires.
-func (t *Target) NewSession(times int) { t.add(newSession, OpCreateSession, times) }
+func (t *Target) NewSession(times int) { t.add("NewSession", newSession, OpCreateSession, times) }
 
-func (t *Target) add(kind ruleKind, op Op, times int) {
+func (t *Target) add(method string, kind ruleKind, op Op, times int) {
 	if times == 0 {
 		return
 	}
 	t.f.mu.Lock()
-	defer t.f.mu.Unlock()
+	defer t.f.release()
 	t.f.rules = append(t.f.rules, &rule{sel: t.sel, kind: kind, op: op, left: times})
+	note := ""
+	if kind == dropRequest || kind == dropReply {
+		note = opName(op) + " "
+	}
+	t.acted(method, note+timesName(times))
 }
 
 // Refuse accepts new connections and closes them at once. Existing ones stay:
 // Cut ends those.
-func (t *Target) Refuse(on bool) { t.set(func(m *mode) { m.refuse = on }) }
+func (t *Target) Refuse(on bool) { t.set("Refuse", onOff(on), func(m *mode) { m.refuse = on }) }
 
 // Blackhole reads and forgets all that clients send, on existing connections
 // and new ones, and sends them nothing. A connection on which it has swallowed
 // anything stays so for its life, since frames are missing from it.
-func (t *Target) Blackhole(on bool) { t.set(func(m *mode) { m.blackhole = on }) }
+func (t *Target) Blackhole(on bool) {
+	t.set("Blackhole", onOff(on), func(m *mode) { m.blackhole = on })
+}
 
 // HalfHandshake lets handshakes through and answers them with the first half of
 // the reply, then with nothing: the session has been made or touched, and its
 // client does not know.
-func (t *Target) HalfHandshake(on bool) { t.set(func(m *mode) { m.half = on }) }
+func (t *Target) HalfHandshake(on bool) {
+	t.set("HalfHandshake", onOff(on), func(m *mode) { m.half = on })
+}
 
 // ZxidAhead closes without an answer the connections of clients that have seen
 // a zxid, as a server does whose own is smaller: nobody tells them that they
 // have expired.
-func (t *Target) ZxidAhead(on bool) { t.set(func(m *mode) { m.ahead = on }) }
+func (t *Target) ZxidAhead(on bool) { t.set("ZxidAhead", onOff(on), func(m *mode) { m.ahead = on }) }
 
 // Freeze stops bytes in the directions given, in addition to those already
 // frozen. Connections stay open, new ones are accepted, and nobody is told; the
 // ends of connections wait as well. What is held flows after Unfreeze.
-func (t *Target) Freeze(d Direction) { t.set(func(m *mode) { m.frozen |= d }) }
+func (t *Target) Freeze(d Direction) { t.set("Freeze", d.String(), func(m *mode) { m.frozen |= d }) }
 
 // Unfreeze lets bytes flow again, in order, what was held first.
-func (t *Target) Unfreeze() { t.set(func(m *mode) { m.frozen = 0 }) }
+func (t *Target) Unfreeze() { t.set("Unfreeze", "", func(m *mode) { m.frozen = 0 }) }
 
 // Heal takes back every fault made on this very target. Connections that were
 // broken stay so; hooks stay too.
@@ -112,8 +122,9 @@ func (t *Target) Heal() {
 	clear(t.f.rules[len(kept):])
 	t.f.rules = kept
 	delete(t.f.modes, t.sel)
+	t.acted("Heal", "")
 	old := t.f.announce()
-	t.f.mu.Unlock()
+	t.f.release()
 	close(old)
 }
 
@@ -123,12 +134,13 @@ func (f *Faults) HealAll() {
 	f.mu.Lock()
 	f.rules = nil
 	clear(f.modes)
+	f.acted("HealAll", "")
 	old := f.announce()
-	f.mu.Unlock()
+	f.release()
 	close(old)
 }
 
-func (t *Target) set(change func(*mode)) {
+func (t *Target) set(method, note string, change func(*mode)) {
 	t.f.mu.Lock()
 	m := t.f.modes[t.sel]
 	if m == nil {
@@ -136,7 +148,8 @@ func (t *Target) set(change func(*mode)) {
 		t.f.modes[t.sel] = m
 	}
 	change(m)
+	t.acted(method, note)
 	old := t.f.announce()
-	t.f.mu.Unlock()
+	t.f.release()
 	close(old)
 }

@@ -3,14 +3,13 @@ package zktest
 import (
 	"fmt"
 	"strings"
+	"text/tabwriter"
 	"time"
-
-	"github.com/zkfence/zkfence/internal/wire"
 )
 
 // Request is one request of a client, as the fault layer saw it.
 type Request struct {
-	N       int           // place among all requests and events of this server, from 1
+	N       int           // place in the trace of this server, from 1
 	At      time.Duration // since the server, or proxy, was started
 	Conn    int           // number of the connection, in the order of accepts, from 1
 	Host    string        // the client's host, as From takes it
@@ -29,85 +28,24 @@ type Request struct {
 }
 
 func (r Request) String() string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "%-5d %12s conn=%d host=%s session=%#x %s", r.N, r.At, r.Conn, r.Host, uint64(r.Session), r.Op)
-	if r.Path != "" {
-		fmt.Fprintf(&b, " %q", r.Path)
-	}
-	if r.Op != OpNotify {
-		fmt.Fprintf(&b, " xid=%d", r.Xid)
-		if r.Answered {
-			fmt.Fprintf(&b, " -> %s zxid=%#x", r.Err, uint64(r.Zxid))
-		} else {
-			b.WriteString(" -> no answer")
-		}
-	}
+	s := fmt.Sprintf("%-5d %12s conn=%d host=%s session=%#x %s", r.N, r.At, r.Conn, r.Host, uint64(r.Session), r.what())
 	if r.Fault != "" {
-		fmt.Fprintf(&b, " [%s]", r.Fault)
+		s += " [" + r.Fault + "]"
 	}
-	return b.String()
+	return s
 }
 
-// traceLen bounds what Requests and Trace can look back on.
-const traceLen = 4096
-
-// ledger is the fault layer's memory. Faults.mu guards it.
-type ledger struct {
-	n      int
-	ring   []*Request
-	counts map[countKey]int
-}
-
-type countKey struct {
-	selector
-	op Op
-}
-
-func (l *ledger) add(t *tap, xid int32, op Op, path string) *Request {
-	l.n++
-	r := &Request{
-		N: l.n, At: time.Since(t.f.epoch), Conn: t.number, Host: t.host,
-		Session: t.session, Xid: xid, Op: op, Path: path,
+// what returns the request and its answer, without when and from whom.
+func (r Request) what() string {
+	s := r.Op.String()
+	if r.Path != "" {
+		s += fmt.Sprintf(" %q", r.Path)
 	}
-	if len(l.ring) < traceLen {
-		l.ring = append(l.ring, r)
-	} else {
-		l.ring[(l.n-1)%traceLen] = r
+	s += fmt.Sprintf(" xid=%d", r.Xid)
+	if !r.Answered {
+		return s + " -> no answer"
 	}
-	if op != OpNotify {
-		l.counts[keyOf(r)]++
-	}
-	return r
-}
-
-func keyOf(r *Request) countKey {
-	return countKey{selector{session: r.Session, host: r.Host}, r.Op}
-}
-
-// regrant books a handshake under the session that it brought.
-func (l *ledger) regrant(r *Request, session int64) {
-	if l.counts[keyOf(r)] > 0 { // not reset meanwhile
-		l.counts[keyOf(r)]--
-		r.Session = session
-		l.counts[keyOf(r)]++
-	}
-	r.Session = session
-}
-
-func (l *ledger) event(t *tap, body []byte) {
-	d := wire.NewDecoder(body)
-	kind, _ := d.Int32(), d.Int32()
-	path := d.String()
-	l.add(t, wire.XidEvent, OpNotify, path).Fault = eventName(kind)
-}
-
-// all returns what is remembered, oldest first.
-func (l *ledger) all() []*Request {
-	if len(l.ring) < traceLen {
-		return l.ring
-	}
-	cutAt := l.n % traceLen
-	return append(append(make([]*Request, 0, traceLen), l.ring[cutAt:]...), l.ring[:cutAt]...)
+	return s + fmt.Sprintf(" -> %s zxid=%#x", r.Err, uint64(r.Zxid))
 }
 
 // Requests returns the target's latest requests, oldest first, pings and
@@ -116,9 +54,9 @@ func (t *Target) Requests() []Request {
 	t.f.mu.Lock()
 	defer t.f.mu.Unlock()
 	var out []Request
-	for _, r := range t.f.log.all() {
-		if r.Op != OpNotify && t.sel.matches(r.Host, r.Session) {
-			out = append(out, *r)
+	for _, e := range t.f.log.all() {
+		if e.Kind == Asked && t.sel.matches(e.Host, e.Session) {
+			out = append(out, e.Request)
 		}
 	}
 	return out
@@ -146,22 +84,73 @@ func (f *Faults) ResetCounts() {
 	clear(f.log.counts)
 }
 
-// Trace returns the last n requests and events that passed, one a line, for the
-// output of a test that failed.
+// Trace returns the last n entries as a table for the output of a test that
+// failed: requests with their answers, events, ends of connections and sessions,
+// and what the test has done. Times are in seconds since the start, a client is
+// its host and the number of its connection, and s1 is the first session that
+// was granted; the ids stand below.
 func (t *Target) Trace(n int) string {
 	t.f.mu.Lock()
 	defer t.f.mu.Unlock()
-	var lines []string
 	all := t.f.log.all()
-	for i := len(all) - 1; i >= 0 && len(lines) < n; i-- {
-		if t.sel.matches(all[i].Host, all[i].Session) {
-			lines = append(lines, all[i].String())
+	var tail []*Entry
+	for i := len(all) - 1; i >= 0 && len(tail) < n; i-- {
+		w := follower{sel: t.sel}
+		if w.follows(*all[i]) {
+			tail = append(tail, all[i])
 		}
 	}
 	var b strings.Builder
-	for i := len(lines) - 1; i >= 0; i-- {
-		b.WriteString(lines[i])
-		b.WriteByte('\n')
+	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	ids := ""
+	told := map[int64]bool{}
+	for i := len(tail) - 1; i >= 0; i-- {
+		e := tail[i]
+		// A Builder takes everything.
+		_, _ = fmt.Fprintf(w, "%5d%12.6f\t%s\t%s\t%s\n", e.N, e.At.Seconds(), e.client(), t.f.log.name(e.Session), e.row())
+		if short := t.f.log.short[e.Session]; short > 0 && !told[e.Session] {
+			told[e.Session] = true
+			ids += fmt.Sprintf("  s%d=%#x", short, uint64(e.Session))
+		}
+	}
+	_ = w.Flush()
+	if ids != "" {
+		b.WriteString("sessions:" + ids[1:] + "\n")
 	}
 	return b.String()
+}
+
+// name returns the short name of a session.
+func (l *ledger) name(session int64) string {
+	switch short := l.short[session]; {
+	case short > 0:
+		return fmt.Sprintf("s%d", short)
+	case session != 0:
+		return fmt.Sprintf("%#x", uint64(session))
+	}
+	return "-"
+}
+
+// client returns whom an entry is about.
+func (e *Entry) client() string {
+	switch {
+	case e.Conn > 0:
+		return fmt.Sprintf("%s#%d", e.Host, e.Conn)
+	case e.Host != "":
+		return e.Host
+	}
+	return "-"
+}
+
+// row returns what a table says of an entry.
+func (e *Entry) row() string {
+	switch {
+	case e.Kind == Asked && e.Fault != "":
+		return e.what() + " [" + e.Fault + "]"
+	case e.Kind == Acted:
+		return "! " + e.what()
+	case e.Kind == Notified:
+		return "< " + e.what()
+	}
+	return e.what()
 }

@@ -14,6 +14,8 @@ type txn struct {
 	code    Code  // why it was refused; OK if it was not
 	changes []change
 
+	expired bool // of a session's end: its client has not asked for it
+
 	// Of a session that begins.
 	timeout time.Duration
 	pinned  bool

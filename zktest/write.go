@@ -60,6 +60,9 @@ func (s *Server) carryOut(c *conn, t *txn, stats []Stat) []Stat {
 			s.retime = s.retime || s.tree.nodes[up] != nil && s.tree.nodes[up].kind == container // it may have to be reaped
 		}
 	}
+	if t.op == OpCloseSession {
+		s.sessionEnded(t)
+	}
 	stats = s.apply(t, stats, s.notify)
 	if t.op == OpCloseSession {
 		delete(s.tracker, t.session)
