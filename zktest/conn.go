@@ -28,11 +28,12 @@ type conn struct {
 	readOnly bool          // the handshake spoke of it
 	ids      []id
 	over     bool // takes no more requests
+	account  account
 }
 
 // serve takes over a connection that has been accepted.
 func (s *Server) serve(nc net.Conn) {
-	c := &conn{s: s, nc: nc, done: make(chan struct{}), out: newQueue()}
+	c := &conn{s: s, nc: nc, done: make(chan struct{}), out: newQueue(), account: newAccount()}
 	t, ok := s.Faults.accept(nc, c.shut, c.done)
 	if !ok {
 		c.shut()
@@ -102,6 +103,7 @@ func (s *Server) handle(c *conn, payload []byte) bool {
 	}
 	defer s.unlock()
 	s.received++
+	c.account.received++
 	switch {
 	case c.over:
 		// What raced with the end of a session or of a connection is lost. Reading
@@ -193,6 +195,7 @@ func (s *Server) send(c *conn, frame []byte) {
 		return
 	}
 	s.sent++
+	c.account.sent++
 	if !c.out.push(frame) {
 		s.close(c)
 		s.doomed = append(s.doomed, c)

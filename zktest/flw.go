@@ -1,40 +1,69 @@
 package zktest
 
-import (
-	"fmt"
-	"strings"
-)
+import "strings"
 
-// fourLetters answers the words that monitoring tools send in place of a
-// handshake; false if this is none of them.
+// A word is four letters that a monitoring tool sends in place of a handshake.
+// Its answer has the lines of ZooKeeper's own; what has no meaning here is 0.
+
+// fourLetters answers a word; false if this is none.
 func (s *Server) fourLetters(c *conn, word string) bool {
-	var answer string
-	switch word {
-	case "ruok":
-		answer = "imok"
-	case "srvr":
-		answer = s.srvr()
-	case "isro":
-		answer = "rw"
-	default:
+	answer := s.wordFor(word)
+	if answer == nil {
 		return false
 	}
 	if !c.tap.flows(BothWays) || !s.admitted(c) {
 		return true
 	}
+	s.received++
+	c.account.received++
+	var b strings.Builder
+	answer(c, &b)
+	s.sent++
 	s.unlock()
 	// A client that has gone away needs no answer.
-	_, _ = c.nc.Write([]byte(answer))
+	_, _ = c.nc.Write([]byte(b.String()))
 	return true
 }
 
-func (s *Server) srvr() string {
-	s.mu.Lock()
-	defer s.unlock()
-	var b strings.Builder
-	b.WriteString("Zookeeper version: 3.8.0-zktest, built on 1970-01-01 00:00 UTC\n")
-	b.WriteString("Latency min/avg/max: 0/0.0/0\n")
-	fmt.Fprintf(&b, "Received: %d\nSent: %d\nConnections: %d\nOutstanding: 0\n", s.received, s.sent, len(s.conns))
-	fmt.Fprintf(&b, "Zxid: %#x\nMode: standalone\nNode count: %d\n", uint64(s.zxid), len(s.tree.nodes)-1)
-	return b.String()
+func (s *Server) wordFor(word string) func(c *conn, b *strings.Builder) {
+	say := func(text string) func(*conn, *strings.Builder) {
+		return func(_ *conn, b *strings.Builder) { b.WriteString(text) }
+	}
+	switch word {
+	case "ruok":
+		return say("imok")
+	case "isro":
+		return say("rw")
+	case "srvr":
+		return func(_ *conn, b *strings.Builder) { s.srvr(b) }
+	case "stat":
+		return s.stat
+	case "cons":
+		return s.cons
+	case "crst":
+		return func(_ *conn, b *strings.Builder) {
+			for c := range s.conns {
+				c.account.reset()
+			}
+			b.WriteString("Connection stats reset.\n")
+		}
+	case "srst":
+		return func(_ *conn, b *strings.Builder) {
+			s.received, s.sent = 0, 0
+			b.WriteString("Server stats reset.\n")
+		}
+	case "mntr":
+		return func(_ *conn, b *strings.Builder) { s.mntr(b) }
+	case "conf":
+		return func(_ *conn, b *strings.Builder) { s.conf(b) }
+	case "dump":
+		return s.dump
+	case "wchs":
+		return func(_ *conn, b *strings.Builder) { s.dataWatches.summary(b) }
+	case "wchp":
+		return func(_ *conn, b *strings.Builder) { s.dataWatches.listByPath(b) }
+	case "wchc":
+		return func(_ *conn, b *strings.Builder) { s.dataWatches.listByConn(b) }
+	}
+	return nil
 }

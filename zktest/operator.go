@@ -81,8 +81,7 @@ func (s *Server) sortedConns() []*conn {
 	for c := range s.conns {
 		out = append(out, c)
 	}
-	slices.SortFunc(out, func(a, b *conn) int { return cmp.Compare(a.number, b.number) })
-	return out
+	return sortConns(out)
 }
 
 // Create makes a persistent znode as an operator would, past every ACL and

@@ -46,6 +46,7 @@ func (s *Server) request(c *conn, payload []byte) {
 
 // reply queues the answer to a request.
 func (s *Server) reply(c *conn, h wire.RequestHeader, code Code, body func(*wire.Encoder)) {
+	c.account.note(h, code, s.zxid, s.now())
 	e := newFrame(wire.ReplyHeader{Xid: h.Xid, Zxid: s.zxid, Err: code})
 	if body != nil {
 		body(e)

@@ -40,6 +40,7 @@ func (s *Server) connect(c *conn, payload []byte) {
 	timeout := min(max(time.Duration(r.TimeoutMs)*time.Millisecond, s.minTimeout), s.maxTimeout)
 	if r.Session == 0 {
 		s.welcome(c, s.newSession(timeout, false), timeout)
+		c.account.note(wire.RequestHeader{Op: OpCreateSession}, wire.OK, s.zxid, s.now())
 		return
 	}
 	if old := s.attached[r.Session]; old != nil {

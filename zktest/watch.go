@@ -78,8 +78,13 @@ func (w *watchTable) fire(kind int32, path string) []*conn {
 			}
 		}
 	}
-	slices.SortFunc(out, func(a, b *conn) int { return cmp.Compare(a.number, b.number) })
-	return slices.Compact(out)
+	return slices.Compact(sortConns(out))
+}
+
+// sortConns puts connections into the order in which they were accepted.
+func sortConns(list []*conn) []*conn {
+	slices.SortFunc(list, func(a, b *conn) int { return cmp.Compare(a.number, b.number) })
+	return list
 }
 
 // parentOf returns the path above an absolute one, "" above the root.

@@ -1,7 +1,6 @@
 package zktest_test
 
 import (
-	"net"
 	"sync"
 	"testing"
 	"time"
@@ -173,16 +172,4 @@ func TestManyClientsAtOnce(t *testing.T) {
 	require.EqualValues(t, 2*clients*rounds, stat.Cversion)
 	require.Empty(t, s.Sessions())
 	require.Equal(t, clients*rounds, s.Count(zktest.OpDelete))
-}
-
-func TestFourLetterWords(t *testing.T) {
-	s := zktest.New(t)
-	for word, want := range map[string]string{"ruok": "imok", "isro": "rw", "srvr": "\nMode: standalone\n"} {
-		c, err := net.Dial("tcp", s.Addr())
-		require.NoError(t, err)
-		_, err = c.Write([]byte(word))
-		require.NoError(t, err)
-		require.Contains(t, readAll(t, c), want)
-		require.NoError(t, c.Close())
-	}
 }
