@@ -129,6 +129,13 @@ func FuzzStream(f *testing.F) {
 	f.Add([]byte("GET / HTTP/1.1\r\n\r\n"), []byte{}, false)     // of the wrong language
 	f.Add(framed(hello)[:20], []byte{4, 4, 4, 4}, false)         // half a handshake
 	f.Add(framed(hello, hello), []byte{44}, false)               // two of them
+	lies := wire.Encoder{}
+	for range 4 { // a relative zxid, then the largest count there is, again and again
+		lies.Int64(0x7fffffff)
+	}
+	for _, op := range []Op{OpCreate, OpSetACL, OpSetWatches, wire.OpSetWatches2, OpSetAuth, OpMulti, wire.OpMultiRead} {
+		f.Add(framed(request(1, op, func(e *wire.Encoder) { e.Buf = append(e.Buf, lies.Buf...) })), []byte{}, true)
+	}
 	f.Add([]byte{0x7f, 0xff, 0xff, 0xff, 0}, []byte{1, 1}, true) // the largest length there is
 	f.Fuzz(func(t *testing.T, stream, cuts []byte, greeted bool) {
 		underSiege(t, func(s *siege) {
