@@ -121,14 +121,14 @@ func FuzzStream(f *testing.F) {
 		f.Add(framed(all[i], all[(i+3)%len(all)]), []byte{byte(i), 3}, true)
 	}
 	f.Add(framed(slices.Concat([][]byte{hello}, all)...), []byte{200, 100}, false)
-	f.Add([]byte{0xff, 0xff, 0xff, 0xff}, []byte{1}, true)       // a negative length
-	f.Add([]byte{0, 0, 0, 0, 0, 0, 0, 0}, []byte{}, true)        // empty frames
-	f.Add([]byte{0, 0x10, 0, 0}, []byte{}, true)                 // one byte above the limit
-	f.Add([]byte{0, 0, 0, 40, 0, 0, 0, 1}, []byte{2, 2}, true)   // half a frame
-	f.Add([]byte("stat"), []byte{1, 1}, false)                   // a word
-	f.Add([]byte("GET / HTTP/1.1\r\n\r\n"), []byte{}, false)     // of the wrong language
-	f.Add(framed(hello)[:20], []byte{4, 4, 4, 4}, false)         // half a handshake
-	f.Add(framed(hello, hello), []byte{44}, false)               // two of them
+	f.Add([]byte{0xff, 0xff, 0xff, 0xff}, []byte{1}, true)     // a negative length
+	f.Add([]byte{0, 0, 0, 0, 0, 0, 0, 0}, []byte{}, true)      // empty frames
+	f.Add([]byte{0, 0x10, 0, 0}, []byte{}, true)               // one byte above the limit
+	f.Add([]byte{0, 0, 0, 40, 0, 0, 0, 1}, []byte{2, 2}, true) // half a frame
+	f.Add([]byte("stat"), []byte{1, 1}, false)                 // a word
+	f.Add([]byte("GET / HTTP/1.1\r\n\r\n"), []byte{}, false)   // of the wrong language
+	f.Add(framed(hello)[:20], []byte{4, 4, 4, 4}, false)       // half a handshake
+	f.Add(framed(hello, hello), []byte{44}, false)             // two of them
 	lies := wire.Encoder{}
 	for range 4 { // a relative zxid, then the largest count there is, again and again
 		lies.Int64(0x7fffffff)
