@@ -61,16 +61,23 @@ func (s *Server) reap() int {
 // as the server does by itself every so often (WithContainerInterval). It
 // returns how many went.
 func (s *Server) ReapContainers() int {
-	s.mu.Lock()
-	defer s.unlock()
-	s.acted("ReapContainers", Request{}, "")
-	return s.reap()
+	n := 0
+	// A server that nobody leads reaps nothing.
+	_ = s.command(func(leader *Server) error {
+		s.acted("ReapContainers", Request{}, "")
+		n = leader.reap()
+		return nil
+	})
+	return n
 }
 
 // Stall stops the server, or lets it go on: meanwhile it processes nothing,
 // expires nothing, and its clock stands still, so that sessions have as much
 // time left after it as before. Connections are accepted and stay open; what
 // arrived is processed afterwards, each connection's frames in order.
+//
+// A stalled server of an ensemble is a process that has been stopped: what the
+// others send it waits as well, and they give it up. Its clock goes on.
 func (s *Server) Stall(on bool) {
 	s.mu.Lock()
 	s.acted("Stall", Request{}, onOff(on))
@@ -81,6 +88,10 @@ func (s *Server) Stall(on bool) {
 		s.stalled = make(chan struct{})
 	case !on && s.stalled != nil:
 		resume, s.stalled = s.stalled, nil
+		if s.member != nil {
+			s.member.goOn()
+			break
+		}
 		s.lost = time.Since(s.group.epoch) - s.stoppedAt
 		s.retime = true
 	}

@@ -29,6 +29,11 @@ type conn struct {
 	ids      []id
 	over     bool // takes no more requests
 	account  account
+
+	// At a server of an ensemble.
+	greeting bool      // the leader has not let the session in yet
+	held     [][]byte  // has come since
+	line     []*errand // not answered, in order
 }
 
 // serve takes over a connection that has been accepted.
@@ -42,7 +47,7 @@ func (s *Server) serve(nc net.Conn) {
 	c.tap, c.host = t, t.host
 	c.ids = []id{{"ip", t.host}}
 	s.mu.Lock()
-	closed := s.closed
+	closed := s.closed || s.member != nil && s.member.role == down
 	if !closed {
 		s.accepted++
 		c.number = s.accepted
@@ -108,6 +113,8 @@ func (s *Server) handle(c *conn, payload []byte) bool {
 	case c.over:
 		// What raced with the end of a session or of a connection is lost. Reading
 		// goes on, so that what waits in the queue still reaches the client.
+	case s.member != nil:
+		s.member.receive(c, payload)
 	case c.session == 0:
 		s.connect(c, payload)
 	default:

@@ -17,7 +17,13 @@ func (s *Server) fourLetters(c *conn, word string) bool {
 	s.received++
 	c.account.received++
 	var b strings.Builder
-	answer(c, &b)
+	if s.member == nil || s.member.serving || word == "ruok" {
+		answer(c, &b)
+	} else if word == "isro" {
+		b.WriteString("null")
+	} else {
+		b.WriteString("This ZooKeeper instance is not currently serving requests\n")
+	}
 	s.sent++
 	s.unlock()
 	// A client that has gone away needs no answer.

@@ -16,7 +16,15 @@ func (s *Server) srvr(b *strings.Builder) {
 }
 
 // mode is what monitoring is told of the server's part in an ensemble.
-func (s *Server) mode() string { return "standalone" }
+func (s *Server) mode() string {
+	switch {
+	case s.member == nil:
+		return "standalone"
+	case s.member.lead != nil:
+		return "leader"
+	}
+	return "follower"
+}
 
 func (s *Server) figures(b *strings.Builder) {
 	b.WriteString("Latency min/avg/max: 0/0.0/0\n")

@@ -97,5 +97,13 @@ func (s *names) encode(e *wire.Encoder) {
 	}
 }
 
+func (s *names) clone() names {
+	c := names{blocks: make([][]string, len(s.blocks)), n: s.n}
+	for i, b := range s.blocks {
+		c.blocks[i] = slices.Clone(b)
+	}
+	return c
+}
+
 // list returns the names in a slice of their own; nil if there are none.
 func (s *names) list() []string { return slices.Concat(s.blocks...) }

@@ -53,6 +53,8 @@ const (
 	// AnyOp stands for every request except pings and handshakes.
 	AnyOp Op = math.MinInt32
 
+	opSetSequence Op = math.MinInt32 + 4 // an operator's, in a transaction
+
 	everyOp   Op = math.MinInt32 + 1 // pings and handshakes too
 	anyCreate Op = math.MinInt32 + 2
 	notStolen Op = math.MinInt32 + 3 // covered by no rule that steals

@@ -14,6 +14,11 @@ import (
 // ErrNoNode is returned for a path at which there is no znode.
 var ErrNoNode = errors.New("zktest: no such znode")
 
+// ErrNotServing is returned by what has to change something on a server of an
+// ensemble that has no leader, or loses it meanwhile: then what was asked for
+// may have happened, or may happen yet.
+var ErrNotServing = errors.New("zktest: the server is not serving requests")
+
 // ErrNoSession is returned for a session that does not exist, or no longer.
 var ErrNoSession = errors.New("zktest: no such session")
 
@@ -45,14 +50,14 @@ func (s *Server) Sessions() []SessionInfo {
 // one zxid, its connection is closed, and its client learns the reason when it
 // connects again. It returns ErrNoSession if there is none by that id.
 func (s *Server) Expire(id int64) error {
-	s.mu.Lock()
-	defer s.unlock()
-	if s.sessions[id] == nil {
-		return fmt.Errorf("expire %#x: %w", uint64(id), ErrNoSession)
-	}
-	s.acted("Expire", Request{Session: id}, "")
-	s.expire(id)
-	return nil
+	return s.command(func(leader *Server) error {
+		if t := leader.tracker[id]; t == nil || t.closing {
+			return fmt.Errorf("expire %#x: %w", uint64(id), ErrNoSession)
+		}
+		s.acted("Expire", Request{Session: id}, "")
+		leader.expire(id)
+		return nil
+	})
 }
 
 // ExpireAll ends every session, in the order of their ids.
@@ -65,11 +70,16 @@ func (s *Server) ExpireAll() {
 
 // Wipe makes the server an empty one whose zxids start again, and closes every
 // connection: an ensemble rebuilt without its data. Clients that have seen a
-// higher zxid are then refused without a word.
+// higher zxid are then refused without a word. Of an ensemble it wipes every
+// server.
 func (s *Server) Wipe() {
 	s.mu.Lock()
 	defer s.unlock()
 	s.acted("Wipe", Request{}, "")
+	if s.member != nil {
+		s.member.e.wipe()
+		return
+	}
 	for _, c := range s.sortedConns() {
 		s.close(c)
 	}
@@ -90,18 +100,22 @@ func (s *Server) Create(path string, data []byte) error {
 	if !validPath(path) {
 		return fmt.Errorf("zktest: create %q: not a valid path", path)
 	}
-	s.mu.Lock()
-	defer s.unlock()
-	s.acted("Create", Request{Path: path}, "")
+	return s.command(func(leader *Server) error {
+		s.acted("Create", Request{Path: path}, "")
+		return leader.createAll(path, bytes.Clone(data))
+	})
+}
+
+func (s *Server) createAll(path string, data []byte) error {
 	for i := 1; i <= len(path); i++ {
 		if i < len(path) && path[i] != '/' {
 			continue
 		}
 		r := createRequest{path: path[:i], ttl: -1, acl: []acl{{permAll, id{"world", "anyone"}}}}
 		if i == len(path) {
-			r.data = bytes.Clone(data)
+			r.data = data
 		}
-		if s.tree.nodes[r.path] != nil {
+		if s.ahead.tree.nodes[r.path] != nil {
 			continue
 		}
 		if code := s.createAs(operator, OpCreate, r); code != wire.OK {
@@ -130,21 +144,21 @@ var operator = author{ids: []id{{scheme: "super"}}}
 // own zxid, as an operator would: watches fire, ACLs do not count. It returns
 // ErrNoNode if there is none.
 func (s *Server) Delete(path string) error {
-	s.mu.Lock()
-	defer s.unlock()
-	if s.tree.nodes[path] == nil {
-		return fmt.Errorf("delete %q: %w", path, ErrNoNode)
-	}
-	if special(path) {
-		return fmt.Errorf("zktest: delete %q: it belongs to the server", path)
-	}
-	s.acted("Delete", Request{Path: path}, "")
-	s.deleteAll(path)
-	return nil
+	return s.command(func(leader *Server) error {
+		if leader.ahead.tree.nodes[path] == nil {
+			return fmt.Errorf("delete %q: %w", path, ErrNoNode)
+		}
+		if special(path) {
+			return fmt.Errorf("zktest: delete %q: it belongs to the server", path)
+		}
+		s.acted("Delete", Request{Path: path}, "")
+		leader.deleteAll(path)
+		return nil
+	})
 }
 
 func (s *Server) deleteAll(path string) {
-	for _, name := range s.tree.nodes[path].children.list() {
+	for _, name := range s.ahead.tree.nodes[path].children.list() {
 		s.deleteAll(path + "/" + name)
 	}
 	s.commit(&txn{op: OpDelete, changes: []change{{op: OpDelete, path: path}}}, nil)
@@ -200,23 +214,26 @@ func (s *Server) Zxid() int64 {
 // negative number is what requests in flight can see at the end of the range.
 // It returns ErrNoNode if there is no such znode.
 func (s *Server) SetSequence(path string, next int32) error {
-	s.mu.Lock()
-	defer s.unlock()
-	n := s.tree.nodes[path]
-	if n == nil {
-		return fmt.Errorf("set sequence of %q: %w", path, ErrNoNode)
-	}
-	s.acted("SetSequence", Request{Path: path}, fmt.Sprint(next))
-	n.counter = next
-	s.tree.noteEmpty(path, n)
-	return nil
+	return s.command(func(leader *Server) error {
+		n := leader.ahead.tree.nodes[path]
+		if n == nil {
+			return fmt.Errorf("set sequence of %q: %w", path, ErrNoNode)
+		}
+		s.acted("SetSequence", Request{Path: path}, fmt.Sprint(next))
+		c := change{op: opSetSequence, path: path, counter: next}
+		if leader.member == nil {
+			leader.tree.setSequence(c)
+			return nil
+		}
+		leader.commit(&txn{op: opSetSequence, changes: []change{c}}, nil)
+		return nil
+	})
 }
 
 // steal creates from a session of its own what a client wanted to create.
 func (s *Server) steal(create []byte) error {
-	s.mu.Lock()
-	defer s.unlock()
-	return s.createAsThief(create)
+	create = bytes.Clone(create)
+	return s.command(func(leader *Server) error { return leader.createAsThief(create) })
 }
 
 // createAsThief carries out the create in a request's payload from a session
@@ -226,7 +243,7 @@ func (s *Server) createAsThief(payload []byte) error {
 	if err != nil {
 		return err
 	}
-	if s.sessions[s.thiefID] == nil {
+	if s.ahead.sessions[s.thiefID] == nil {
 		s.thiefID = s.newSession(s.maxTimeout, true)
 	}
 	d := wire.NewDecoder(payload[wire.RequestHeaderLen:])

@@ -20,28 +20,41 @@ func (s *Server) request(c *conn, payload []byte) {
 		return
 	}
 	s.touch(c.session, c.timeout)
-	switch h.Op {
-	case OpCreate, OpCreate2, OpCreateContainer, OpCreateTTL, OpDelete, wire.OpDeleteContainer, OpSetData, OpSetACL,
-		wire.OpCheck, OpMulti, OpCloseSession:
-		s.write(c, h, d)
-	case OpReconfig:
+	if h.Op == OpReconfig {
 		if decodeReconfig(d); d.Err() != nil { // takes no zxid, unlike other writes
 			s.reply(c, h, wire.MarshallingError, nil)
 			return
 		}
-		s.write(c, h, d)
-	default:
-		code, body, known := s.read(c, h.Op, d)
-		if !known {
-			s.send(c, sealFrame(newFrame(wire.ReplyHeader{Xid: h.Xid, Zxid: -1, Err: wire.Unimplemented})))
-			s.close(c)
-			return
-		}
-		if h.Op == OpPing {
-			h.Xid = wire.XidPing // whatever the client's was
-		}
-		s.reply(c, h, code, body)
 	}
+	if isWrite(h.Op) {
+		s.write(c, h, d)
+		return
+	}
+	s.serveRead(c, h, d)
+}
+
+// isWrite reports whether a request becomes a transaction.
+func isWrite(op Op) bool {
+	switch op {
+	case OpCreate, OpCreate2, OpCreateContainer, OpCreateTTL, OpDelete, wire.OpDeleteContainer, OpSetData, OpSetACL,
+		wire.OpCheck, OpMulti, OpCloseSession, OpReconfig:
+		return true
+	}
+	return false
+}
+
+// serveRead answers a request that changes nothing.
+func (s *Server) serveRead(c *conn, h wire.RequestHeader, d *wire.Decoder) {
+	code, body, known := s.read(c, h.Op, d)
+	if !known {
+		s.send(c, sealFrame(newFrame(wire.ReplyHeader{Xid: h.Xid, Zxid: -1, Err: wire.Unimplemented})))
+		s.close(c)
+		return
+	}
+	if h.Op == OpPing {
+		h.Xid = wire.XidPing // whatever the client's was
+	}
+	s.reply(c, h, code, body)
 }
 
 // reply queues the answer to a request.

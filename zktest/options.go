@@ -17,11 +17,21 @@ type config struct {
 	seed                   uint64
 	legacy                 bool
 	reapEvery              time.Duration
+
+	// Of an ensemble.
+	listeners                       []net.Listener
+	syncLimit                       int
+	peerDelay, applyDelay, election span
 }
 
 func defaults() config {
 	return config{tick: 100 * time.Millisecond, minTimeout: 200 * time.Millisecond, maxTimeout: time.Minute,
-		seed: 1, reapEvery: time.Minute}
+		seed: 1, reapEvery: time.Minute,
+		syncLimit:  5,
+		peerDelay:  span{200 * time.Microsecond, time.Millisecond},
+		applyDelay: span{0, 2 * time.Millisecond},
+		election:   span{150 * time.Millisecond, 250 * time.Millisecond},
+	}
 }
 
 // WithListener serves on l, which may be one of a Network, in place of TCP. The

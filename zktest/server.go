@@ -1,6 +1,7 @@
 package zktest
 
 import (
+	"errors"
 	"fmt"
 	"hash/fnv"
 	"math/rand/v2"
@@ -75,6 +76,9 @@ func Start(opts ...Option) (*Server, error) {
 	for _, o := range opts {
 		o(&c)
 	}
+	if len(c.listeners) > 0 {
+		return nil, errors.New("zktest: WithListeners is for an ensemble: a server takes WithListener")
+	}
 	if err := c.check(); err != nil {
 		return nil, err
 	}
@@ -138,13 +142,16 @@ func (s *Server) Addr() string { return s.addr }
 
 // Close ends the listener, every connection and every goroutine of the server,
 // and waits for them. Sessions are not ended; nothing is written. Close again
-// waits as well.
+// waits as well. To the rest of its ensemble a closed server is a killed one.
 func (s *Server) Close() {
-	if s.shutDown() && s.member == nil {
-		s.end()
+	first := s.shutDown()
+	if s.member == nil {
+		if first {
+			s.end()
+		}
+		s.keeps.Wait()
 	}
 	s.wg.Wait()
-	s.keeps.Wait()
 }
 
 // shutDown ends all that serves clients, and says whether this was the first
@@ -153,6 +160,9 @@ func (s *Server) shutDown() bool {
 	s.mu.Lock()
 	first := !s.closed
 	s.closed = true
+	if s.member != nil && s.member.role != down {
+		s.member.become(down)
+	}
 	conns := s.sortedConns()
 	s.unlock()
 	if first {

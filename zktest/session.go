@@ -38,6 +38,10 @@ func (s *Server) connect(c *conn, payload []byte) {
 	}
 	c.readOnly = r.HasReadOnly
 	timeout := min(max(time.Duration(r.TimeoutMs)*time.Millisecond, s.minTimeout), s.maxTimeout)
+	if s.member != nil {
+		s.member.greet(c, r, timeout)
+		return
+	}
 	if r.Session == 0 {
 		s.welcome(c, s.newSession(timeout, false), timeout)
 		c.account.note(wire.RequestHeader{Op: OpCreateSession}, wire.OK, s.zxid, s.now())

@@ -13,6 +13,7 @@ type tracked struct {
 	due     time.Duration // when it expires, on the server's clock; a multiple of the tick
 	pinned  bool          // never
 	closing bool          // its end has been judged
+	owner   *member       // the server of an ensemble that it writes through
 }
 
 // touch gives a session its whole timeout again, rounded up to the next tick;

@@ -1,6 +1,7 @@
 package zktest
 
 import (
+	"maps"
 	"slices"
 	"strings"
 )
@@ -116,6 +117,8 @@ func (t *tree) apply(c change, zxid, now int64, notify notifier) Stat {
 		n := t.nodes[c.path]
 		n.acl, n.aversion = c.acl, c.version
 		return n.stat()
+	case opSetSequence:
+		t.setSequence(c)
 	}
 	return Stat{}
 }
@@ -197,6 +200,30 @@ func rootAsSlash(path string) string {
 // ephemeralsOf returns the paths of a session's ephemerals, sorted.
 func (t *tree) ephemeralsOf(session int64) []string {
 	return sortedKeys(t.ephemerals[session])
+}
+
+// clone returns a copy that shares nothing that changes.
+func (t *tree) clone() *tree {
+	c := *t
+	c.nodes = make(map[string]*znode, len(t.nodes))
+	for path, n := range t.nodes {
+		copied := *n
+		copied.children = n.children.clone()
+		c.nodes[path] = &copied
+	}
+	c.nodes["/"] = c.nodes[""]
+	c.ephemerals = make(map[int64]map[string]struct{}, len(t.ephemerals))
+	for session, paths := range t.ephemerals {
+		c.ephemerals[session] = maps.Clone(paths)
+	}
+	c.empty, c.transient = maps.Clone(t.empty), maps.Clone(t.transient)
+	return &c
+}
+
+func (t *tree) setSequence(c change) {
+	n := t.nodes[c.path]
+	n.counter = c.counter
+	t.noteEmpty(c.path, n)
 }
 
 // noteEmpty puts a node on the list of those to be reaped, if it is one.

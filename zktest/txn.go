@@ -1,6 +1,9 @@
 package zktest
 
-import "time"
+import (
+	"maps"
+	"time"
+)
 
 // txn is a transaction: a write that has been judged, with its place in the
 // log. A refused one is a transaction too, for it takes a zxid. Servers that
@@ -10,6 +13,7 @@ type txn struct {
 	zxid    int64
 	now     int64 // when it got its zxid, in ms since 1970
 	op      Op    // the request's; of a session's begin and end as well
+	origin  origin
 	session int64 // whose it is; for a session's begin and end, which
 	code    Code  // why it was refused; OK if it was not
 	changes []change
@@ -26,6 +30,11 @@ type state struct {
 	zxid     int64 // of the last transaction applied
 	tree     *tree
 	sessions map[int64]*session
+}
+
+// clone returns a copy that shares nothing that changes.
+func (s *state) clone() state {
+	return state{zxid: s.zxid, tree: s.tree.clone(), sessions: maps.Clone(s.sessions)}
 }
 
 func newState(legacy bool) state {

@@ -44,6 +44,10 @@ func (s *Server) commit(t *txn, stats []Stat) []Stat { return s.commitFor(nil, t
 
 func (s *Server) commitFor(c *conn, t *txn, stats []Stat) []Stat {
 	t.now = time.Now().UnixMilli()
+	if s.member != nil {
+		s.member.propose(*t)
+		return nil
+	}
 	t.zxid = s.zxid + 1
 	return s.carryOut(c, t, stats)
 }
@@ -76,7 +80,7 @@ func (s *Server) carryOut(c *conn, t *txn, stats []Stat) []Stat {
 // answer tells a client what became of its write.
 func (s *Server) answer(c *conn, h wire.RequestHeader, t *txn, stats []Stat) {
 	switch {
-	case t.code == fatal:
+	case t.code == fatal, t.code == wire.SessionMoved:
 		s.close(c)
 		return
 	case t.code != wire.OK:

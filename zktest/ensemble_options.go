@@ -1,0 +1,58 @@
+package zktest
+
+import (
+	"fmt"
+	"net"
+	"time"
+)
+
+// WithListeners serves on these, one for each server of an ensemble, which may
+// be those of a Network, in place of TCP. The servers close them. Defaults to
+// free TCP ports of 127.0.0.1.
+func WithListeners(l ...net.Listener) Option {
+	return func(c *config) { c.listeners = append([]net.Listener(nil), l...) }
+}
+
+// WithSyncLimit sets for how many ticks the servers of an ensemble may hear
+// nothing from each other before a follower gives its leader up, and a leader
+// its majority. While a server joins a leader it is twice as many. Defaults to 5.
+func WithSyncLimit(ticks int) Option { return func(c *config) { c.syncLimit = ticks } }
+
+// WithPeerDelay sets how long a message takes from one server of an ensemble to
+// another; each takes its own time between the two, and none overtakes. Defaults
+// to 200 microseconds and 1 ms.
+func WithPeerDelay(min, max time.Duration) Option {
+	return func(c *config) { c.peerDelay = span{min, max} }
+}
+
+// WithApplyDelay sets how much later than it learns of a commit a follower
+// applies it, each time between the two. Defaults to 0 and 2 ms.
+func WithApplyDelay(min, max time.Duration) Option {
+	return func(c *config) { c.applyDelay = span{min, max} }
+}
+
+// WithElectionTime sets how long servers of an ensemble look for a leader, each
+// time between the two, until one is elected or joined. Defaults to 150 and
+// 250 ms.
+func WithElectionTime(min, max time.Duration) Option {
+	return func(c *config) { c.election = span{min, max} }
+}
+
+func (c *config) checkEnsemble(n int) error {
+	switch {
+	case n < 1:
+		return fmt.Errorf("zktest: an ensemble of %d servers", n)
+	case c.listener != nil:
+		return fmt.Errorf("zktest: WithListener is for one server: an ensemble takes WithListeners")
+	case len(c.listeners) > 0 && len(c.listeners) != n:
+		return fmt.Errorf("zktest: %d listeners for an ensemble of %d servers", len(c.listeners), n)
+	case c.syncLimit < 1:
+		return fmt.Errorf("zktest: sync limit %d: must be at least one tick", c.syncLimit)
+	}
+	for name, d := range map[string]span{"peer delay": c.peerDelay, "apply delay": c.applyDelay, "election time": c.election} {
+		if d.min < 0 || d.max < d.min {
+			return fmt.Errorf("zktest: %s from %s to %s: must not be negative and in that order", name, d.min, d.max)
+		}
+	}
+	return c.check()
+}
