@@ -1,6 +1,7 @@
 package bubble
 
 import (
+	"fmt"
 	"net"
 	"testing"
 	"testing/synctest"
@@ -9,8 +10,9 @@ import (
 	"github.com/zkfence/zkfence/zktest"
 )
 
-// serverAddr is where the server listens in every bubble.
-const serverAddr = "10.0.0.1:2181"
+// serverAddr is where a server listens in every bubble; the numbers of its hosts
+// are counted on from 1.
+const serverAddr = "10.0.0.%d:2181"
 
 // traceTail is how many requests and events a failed test prints.
 const traceTail = 60
@@ -21,7 +23,9 @@ type B struct {
 	// not on the test given to Run. T.Run, T.Parallel and T.Deadline panic.
 	T      *testing.T
 	Net    *zktest.Network
-	Server *zktest.Server
+	Server *zktest.Server // of an ensemble the first
+	// Ensemble is nil unless WithEnsemble is given.
+	Ensemble *zktest.Ensemble
 	// Seed is the one in use.
 	Seed uint64
 }
@@ -46,13 +50,7 @@ func Run(t *testing.T, fn func(b *B), opts ...Option) {
 
 func run(t *testing.T, fn func(b *B), c config) {
 	b := &B{T: t, Net: zktest.NewNetwork(c.seed), Seed: c.seed}
-	l, err := b.Net.Listen(serverAddr)
-	if err != nil {
-		t.Fatalf("bubble: %v", err)
-	}
-	opts := append([]zktest.Option{zktest.WithSeed(c.seed)}, c.server...)
-	b.Server, err = zktest.Start(append(opts, zktest.WithListener(l))...)
-	if err != nil {
+	if err := b.start(c); err != nil {
 		b.Net.Close()
 		t.Fatalf("bubble: %v", err)
 	}
@@ -68,16 +66,63 @@ func run(t *testing.T, fn func(b *B), c config) {
 	// Cleanups run last one first, those of fn before these.
 	t.Cleanup(tell)
 	t.Cleanup(w.stop)
-	t.Cleanup(b.Server.Close)
+	if b.Ensemble != nil {
+		t.Cleanup(b.Ensemble.Close)
+	} else {
+		t.Cleanup(b.Server.Close)
+	}
 	t.Cleanup(b.Net.Close)
 	defer func() {
 		tell() // before the cleanups add their own requests
-		b.Net.HealAll()
-		b.Server.HealAll()
-		b.Server.Stall(false)
+		b.heal()
 	}()
 	fn(b)
 	returned = true
+}
+
+// start starts the server, or the servers of an ensemble.
+func (b *B) start(c config) error {
+	listeners := make([]net.Listener, max(1, c.ensemble))
+	for i := range listeners {
+		l, err := b.Net.Listen(fmt.Sprintf(serverAddr, i+1))
+		if err != nil {
+			return err
+		}
+		listeners[i] = l
+	}
+	opts := append([]zktest.Option{zktest.WithSeed(c.seed)}, c.server...)
+	var err error
+	if c.ensemble == 0 {
+		b.Server, err = zktest.Start(append(opts, zktest.WithListener(listeners[0]))...)
+		return err
+	}
+	b.Ensemble, err = zktest.StartEnsemble(c.ensemble, append(opts, zktest.WithListeners(listeners...))...)
+	if err == nil {
+		b.Server = b.Ensemble.Servers()[0]
+	}
+	return err
+}
+
+// heal takes back what is broken, so that clients can end in peace.
+func (b *B) heal() {
+	b.Net.HealAll()
+	for _, s := range b.servers() {
+		s.HealAll()
+		s.Stall(false)
+		if b.Ensemble != nil {
+			b.Ensemble.Restart(s)
+		}
+	}
+	if b.Ensemble != nil {
+		b.Ensemble.Heal()
+	}
+}
+
+func (b *B) servers() []*zktest.Server {
+	if b.Ensemble != nil {
+		return b.Ensemble.Servers()
+	}
+	return []*zktest.Server{b.Server}
 }
 
 // Dialer returns what a client on the host of that name dials with; it has the
@@ -86,8 +131,15 @@ func (b *B) Dialer(host string) func(network, address string, timeout time.Durat
 	return b.Net.Dialer(host)
 }
 
-// Servers returns the list of servers for a client: the one address.
-func (b *B) Servers() []string { return []string{b.Server.Addr()} }
+// Servers returns the list of servers for a client: the one address, or those
+// of the ensemble, in the order of their numbers.
+func (b *B) Servers() []string {
+	var out []string
+	for _, s := range b.servers() {
+		out = append(out, s.Addr())
+	}
+	return out
+}
 
 // Cleanup has fn run inside the bubble once the test's function is through: the
 // last one first, with partitions healed, before network and server close.

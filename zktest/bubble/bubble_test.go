@@ -3,6 +3,7 @@ package bubble_test
 import (
 	"crypto/rand"
 	"net"
+	"slices"
 	"testing"
 	"time"
 
@@ -17,10 +18,31 @@ type quiet struct{}
 
 func (quiet) Printf(string, ...any) {}
 
+// inOrder tries the servers in order. The client shuffles them, and no seed
+// repeats that.
+type inOrder struct {
+	servers []string
+	next    int
+}
+
+func (p *inOrder) Init(servers []string) error {
+	p.servers = slices.Sorted(slices.Values(servers))
+	return nil
+}
+
+func (p *inOrder) Len() int   { return len(p.servers) }
+func (p *inOrder) Connected() {}
+
+func (p *inOrder) Next() (server string, retryStart bool) {
+	server = p.servers[p.next%len(p.servers)]
+	p.next++
+	return server, p.next > len(p.servers) && p.next%len(p.servers) == 1
+}
+
 // connect returns a go-zookeeper client with a session, on a host of its own.
 func connect(b *bubble.B, host string, timeout time.Duration) *zk.Conn {
 	conn, events, err := zk.Connect(b.Servers(), timeout, zk.WithDialer(b.Dialer(host)), zk.WithLogger(quiet{}),
-		zk.WithMaxConnBufferSize(64<<10))
+		zk.WithMaxConnBufferSize(64<<10), zk.WithHostProvider(&inOrder{}))
 	require.NoError(b.T, err)
 	b.Cleanup(func() {
 		conn.Close()

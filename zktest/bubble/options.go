@@ -15,6 +15,8 @@ type config struct {
 	real    time.Duration
 	crypto  bool
 	server  []zktest.Option
+
+	ensemble int // servers; 0 for a standalone one
 }
 
 // WithSeed sets what latencies, session ids and passwords follow from. It is
@@ -29,6 +31,12 @@ func WithTick(d time.Duration) Option { return WithServer(zktest.WithTick(d)) }
 func WithServer(opts ...zktest.Option) Option {
 	return func(c *config) { c.server = append(c.server, opts...) }
 }
+
+// WithEnsemble makes an ensemble of n servers in place of a standalone one, on the
+// hosts 10.0.0.1, 10.0.0.2 and so on; the options of WithServer are for each.
+// Network does not carry what they say to each other: B.Ensemble breaks that.
+// Defaults to a standalone server.
+func WithEnsemble(n int) Option { return func(c *config) { c.ensemble = n } }
 
 // WithVirtualLimit bounds the virtual time that the test and its cleanups may
 // take. Defaults to 30 minutes.

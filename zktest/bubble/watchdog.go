@@ -3,6 +3,7 @@ package bubble
 import (
 	"fmt"
 	"runtime"
+	"strings"
 	"sync"
 	"time"
 )
@@ -71,7 +72,15 @@ func watchReal(name string, c config) (stop func()) {
 }
 
 func (b *B) report() string {
-	return fmt.Sprintf("bubble: seed %d; the server's last requests and events:\n%s", b.Seed, b.Server.Trace(traceTail))
+	var out strings.Builder
+	fmt.Fprintf(&out, "bubble: seed %d; the server's last requests and events:\n", b.Seed)
+	for i, s := range b.servers() {
+		if b.Ensemble != nil {
+			fmt.Fprintf(&out, "server %d:\n", i+1)
+		}
+		out.WriteString(s.Trace(traceTail))
+	}
+	return out.String()
 }
 
 func stacks() string {
