@@ -1,0 +1,251 @@
+package zktest_test
+
+import (
+	"bytes"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/zkfence/zkfence/internal/wire"
+)
+
+// step is one step of a script. Scripts are data, so that a difference can be
+// shrunk, printed, stored and played again. In paths "~" stands for a znode of
+// the script's own.
+type step struct {
+	On   int       `json:"on"`             // the connection it is about, from 1
+	Ask  []request `json:"ask,omitempty"`  // sent in one write
+	Open *opening  `json:"open,omitempty"` // a new connection in the old one's place
+	Drop bool      `json:"drop,omitempty"` // the client hangs up
+	Raw  string    `json:"raw,omitempty"`  // bytes that end the connection, in hex
+	// Expire hangs up and waits until the session has expired, for which it
+	// negotiates this timeout, in milliseconds.
+	Expire int `json:"expire,omitempty"`
+	// Reap empties a container, or makes a znode with a short TTL, at ~/box and
+	// waits until the server has deleted it.
+	Reap string `json:"reap,omitempty"`
+}
+
+// opening is a handshake.
+type opening struct {
+	Of       int    `json:"of,omitempty"`   // the session that this connection has or had; 0 is a new one, -1 an unknown one
+	Pass     string `json:"pass,omitempty"` // "wrong", "short", "null"; the right one if empty
+	Seen     string `json:"seen,omitempty"` // the zxid the client has seen: "last", "ahead"; 0 if empty
+	Timeout  int32  `json:"timeout,omitempty"`
+	Flag     bool   `json:"flag,omitempty"` // whether the read-only flag is sent
+	ReadOnly bool   `json:"ro,omitempty"`
+	Protocol int32  `json:"proto,omitempty"`
+	Cut      int    `json:"cut,omitempty"`
+}
+
+// request is a request, or an operation within one.
+type request struct {
+	Op      opName      `json:"op"`
+	Xid     int32       `json:"xid,omitempty"` // the next number if 0
+	Path    string      `json:"path,omitempty"`
+	Data    string      `json:"data,omitempty"`
+	Null    bool        `json:"null,omitempty"` // data is null, not empty
+	Size    int         `json:"size,omitempty"` // data is as many bytes
+	ACL     string      `json:"acl,omitempty"`  // one of acls; "open" if empty
+	Flags   int32       `json:"flags,omitempty"`
+	TTL     int64       `json:"ttl,omitempty"`
+	Version int32       `json:"v,omitempty"`
+	Watch   bool        `json:"watch,omitempty"`
+	Mode    int32       `json:"mode,omitempty"` // of addWatch, removeWatches and checkWatches
+	Back    int         `json:"back,omitempty"` // setWatches: as seen before so many steps
+	Paths   [5][]string `json:"paths,omitzero"` // setWatches: data, exist, child, persistent, recursive
+	Scheme  string      `json:"scheme,omitempty"`
+	Subs    []request   `json:"subs,omitempty"`
+	Cut     int         `json:"cut,omitempty"` // bytes missing at the end; too many if negative
+}
+
+// opName is an operation that is text in JSON.
+type opName wire.Op
+
+func (o opName) MarshalText() ([]byte, error) { return []byte(wire.Op(o).String()), nil }
+
+func (o *opName) UnmarshalText(text []byte) error {
+	for op := wire.Op(-20); op < 200; op++ {
+		if op.String() == string(text) {
+			*o = opName(op)
+			return nil
+		}
+	}
+	_, err := fmt.Sscanf(string(text), "op(%d)", (*int32)(o))
+	return err
+}
+
+func (s step) String() string {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(s); err != nil {
+		return err.Error()
+	}
+	return strings.TrimSuffix(b.String(), "\n")
+}
+
+func parseStep(text string) (step, error) {
+	var s step
+	d := json.NewDecoder(strings.NewReader(text))
+	d.DisallowUnknownFields()
+	err := d.Decode(&s)
+	return s, err
+}
+
+// nullPath stands for a string that is not there, which a client may send.
+const nullPath = "(null)"
+
+// acls are the lists that scripts use. Somebody whom sweep can be may always
+// administer, so that what a script has made can be removed.
+var acls = map[string][]rawACL{
+	"open":      open,
+	"twice":     {open[0], open[0]},
+	"read":      {{1, "world", "anyone"}, {31, "digest", "ann:7RJfAeIvrl4zdj6sS2fXrQHDvHM="}},
+	"ann":       {{31, "digest", "ann:7RJfAeIvrl4zdj6sS2fXrQHDvHM="}},
+	"auth":      {{31, "auth", ""}},
+	"auth+":     {{1, "world", "anyone"}, {30, "auth", "ignored"}},
+	"ip":        {{31, "ip", "127.0.0.1"}},
+	"net":       {{31, "ip", "127.0.0.0/8"}},
+	"elsewhere": {{15, "ip", "10.0.0.1"}, {16, "world", "anyone"}},
+	"admin":     {{16, "world", "anyone"}},
+	"write":     {{18, "world", "anyone"}},
+	"create":    {{20, "world", "anyone"}},
+	"delete":    {{24, "world", "anyone"}},
+	"strange":   {{-1, "world", "anyone"}, {64, "world", "anyone"}},
+	"none":      {},
+	"null":      nil,
+	"nobody":    {{31, "nobody", "x"}},
+	"world":     {{31, "world", "x"}},
+	"digest":    {{31, "digest", "x"}},
+	"badip":     {{31, "ip", "127.0.0.1/33"}},
+	"emptied":   {{31, "", ""}},
+	"late":      {open[0], {31, "nobody", "x"}},
+}
+
+// encoder turns a script's values into bytes.
+type encoder struct {
+	root string
+	seen func(back int) int64
+}
+
+func (c encoder) path(p string) string { return strings.Replace(p, "~", c.root, 1) }
+
+func (c encoder) string(e *wire.Encoder, p string) {
+	if p == nullPath {
+		e.Int32(-1)
+		return
+	}
+	e.String(c.path(p))
+}
+
+func (c encoder) data(e *wire.Encoder, r request) {
+	switch {
+	case r.Null:
+		e.Buffer(nil)
+	case r.Size > 0:
+		e.Buffer(bytes.Repeat([]byte("x"), r.Size))
+	default:
+		e.Buffer([]byte(r.Data))
+	}
+}
+
+func (c encoder) acl(e *wire.Encoder, name string) {
+	if name == "" {
+		name = "open"
+	}
+	list, ok := acls[name]
+	if !ok {
+		panic("no such acl: " + name)
+	}
+	if list == nil {
+		e.Int32(-1)
+		return
+	}
+	encodeACL(e, list)
+}
+
+// body appends what follows a request's header.
+func (c encoder) body(e *wire.Encoder, r request) {
+	start := len(e.Buf)
+	c.fields(e, r)
+	if r.Cut > 0 {
+		e.Buf = e.Buf[:max(start, len(e.Buf)-r.Cut)]
+	}
+	for range -r.Cut {
+		e.Buf = append(e.Buf, 1)
+	}
+}
+
+func (c encoder) fields(e *wire.Encoder, r request) {
+	switch op := wire.Op(r.Op); op {
+	case wire.OpCreate, wire.OpCreate2, wire.OpCreateContainer, wire.OpCreateTTL:
+		c.string(e, r.Path)
+		c.data(e, r)
+		c.acl(e, r.ACL)
+		e.Int32(r.Flags)
+		if op == wire.OpCreateTTL {
+			e.Int64(r.TTL)
+		}
+	case wire.OpDelete, wire.OpCheck:
+		c.string(e, r.Path)
+		e.Int32(r.Version)
+	case wire.OpSetData:
+		c.string(e, r.Path)
+		c.data(e, r)
+		e.Int32(r.Version)
+	case wire.OpSetACL:
+		c.string(e, r.Path)
+		c.acl(e, r.ACL)
+		e.Int32(r.Version)
+	case wire.OpExists, wire.OpGetData, wire.OpGetChildren, wire.OpGetChildren2:
+		c.string(e, r.Path)
+		e.Bool(r.Watch)
+	case wire.OpAddWatch, wire.OpRemoveWatches, wire.OpCheckWatches:
+		c.string(e, r.Path)
+		e.Int32(r.Mode)
+	case wire.OpMulti, wire.OpMultiRead:
+		for _, s := range r.Subs {
+			e.Int32(int32(s.Op))
+			e.Bool(false)
+			e.Int32(-1)
+			c.body(e, s)
+		}
+		e.Int32(-1)
+		e.Bool(true)
+		e.Int32(-1)
+	case wire.OpSetWatches, wire.OpSetWatches2:
+		e.Int64(c.seen(r.Back))
+		lists := r.Paths[:3]
+		if op == wire.OpSetWatches2 {
+			lists = r.Paths[:]
+		}
+		for _, list := range lists {
+			e.Int32(int32(len(list)))
+			for _, p := range list {
+				c.string(e, p)
+			}
+		}
+	case wire.OpSetAuth:
+		e.Int32(0)
+		e.String(r.Scheme)
+		c.data(e, r)
+	case wire.OpReconfig:
+		e.String("")
+		e.String("")
+		c.string(e, r.Path)
+		e.Int64(int64(r.Version))
+	case wire.OpPing, wire.OpCloseSession, wire.OpWhoAmI:
+	default:
+		c.string(e, r.Path)
+	}
+}
+
+func mustHex(text string) []byte {
+	b, err := hex.DecodeString(text)
+	if err != nil {
+		panic(err)
+	}
+	return b
+}
