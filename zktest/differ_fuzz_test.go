@@ -4,6 +4,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"sync"
@@ -90,7 +91,7 @@ func TestFuzzDiffer(t *testing.T) {
 		seeds, exact = n, true
 	}
 	if *differScript != "" {
-		script := readScript(t, *differScript)
+		script, _ := readScript(t, *differScript)
 		at, want, got := versus(t, real, exact, script)
 		require.Zero(t, at, "%s", report(script, want, got))
 		return
@@ -115,6 +116,54 @@ func TestFuzzDiffer(t *testing.T) {
 	t.Logf("%d seeds, %d lines compared in %s", seeds, lines, time.Since(began).Round(time.Millisecond))
 }
 
+// TestFuzzTranscripts plays scripts of the fuzzer's, and those that once showed
+// a difference, and compares with what a real ZooKeeper 3.8 answered when it was
+// recorded.
+func TestFuzzTranscripts(t *testing.T) {
+	files, err := filepath.Glob(filepath.Join("testdata", "differ", "*.txt"))
+	require.NoError(t, err)
+	require.NotEmpty(t, files)
+	for _, file := range files {
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".txt"), func(t *testing.T) {
+			t.Parallel()
+			script, want := readScript(t, file)
+			got, err := perform(likeCI(t).Addr(), true, script)
+			require.NoError(t, err)
+			require.NotEmpty(t, got)
+			require.Zero(t, firstDifference(want, got), "%s", report(script, want, got))
+		})
+	}
+}
+
+// TestRecordFuzzTranscripts plays them against the real server, which nobody
+// else may use meanwhile, and writes down what it answers.
+func TestRecordFuzzTranscripts(t *testing.T) {
+	if !*record {
+		t.Skip("only with -record and ZKFENCE_ZK")
+	}
+	files, err := filepath.Glob(filepath.Join("testdata", "differ", "*.txt"))
+	require.NoError(t, err)
+	for _, file := range files {
+		script, _ := readScript(t, file)
+		var seed uint64
+		if _, err := fmt.Sscanf(filepath.Base(file), "seed-%d.txt", &seed); err == nil {
+			script = generate(seed, 80)
+		}
+		lines, err := perform(os.Getenv("ZKFENCE_ZK"), true, script)
+		require.NoError(t, err)
+		var b strings.Builder
+		for i, s := range script {
+			fmt.Fprintln(&b, s)
+			for _, l := range lines {
+				if stepOf(l) == i+1 {
+					fmt.Fprintln(&b, l)
+				}
+			}
+		}
+		require.NoError(t, os.WriteFile(file, []byte(b.String()), 0o644))
+	}
+}
+
 func report(script []step, want, got []string) string {
 	var b strings.Builder
 	for _, s := range script {
@@ -123,17 +172,21 @@ func report(script []step, want, got []string) string {
 	return b.String() + "\n" + sideBySide(want, got)
 }
 
-func readScript(t *testing.T, name string) []step {
+// readScript reads steps, and the lines of a transcript between them if there
+// are any.
+func readScript(t *testing.T, name string) (script []step, lines []string) {
 	t.Helper()
 	text, err := os.ReadFile(name)
 	require.NoError(t, err)
-	var script []step
 	for line := range strings.Lines(string(text)) {
-		if strings.HasPrefix(line, "{") {
-			s, err := parseStep(line)
-			require.NoError(t, err, "%s", line)
-			script = append(script, s)
+		line = strings.TrimSuffix(line, "\n")
+		if !strings.HasPrefix(line, "{") {
+			lines = append(lines, line)
+			continue
 		}
+		s, err := parseStep(line)
+		require.NoError(t, err, "%s", line)
+		script = append(script, s)
 	}
-	return script
+	return script, lines
 }
