@@ -60,6 +60,16 @@ func (o Op) String() string {
 	return fmt.Sprintf("op(%d)", int32(o))
 }
 
+// OpNamed returns the operation that String calls by that name.
+func OpNamed(name string) (Op, bool) {
+	for o, n := range opNames {
+		if n == name {
+			return o, true
+		}
+	}
+	return 0, false
+}
+
 // Commits reports whether a server answers o only after a majority of the
 // ensemble has committed it, whatever the answer is: a write that fails takes
 // a zxid and is proposed like one that succeeds. Sync is not one of them; a

@@ -1,0 +1,123 @@
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"net"
+	"time"
+
+	"github.com/zkfence/zkfence/zktest"
+)
+
+// options are the command line.
+type options struct {
+	addr, proxy            string
+	tick, container        time.Duration
+	minTimeout, maxTimeout time.Duration
+	seed                   uint64
+	legacy                 bool
+	commands, trace        bool
+}
+
+// parse reads the command line. Its error names the flag and the value.
+func parse(args []string, stderr io.Writer) (options, error) {
+	var o options
+	f := flag.NewFlagSet("zktest", flag.ContinueOnError)
+	f.SetOutput(io.Discard) // the caller prints the error, and usage only if asked
+	f.StringVar(&o.addr, "addr", "127.0.0.1:2181", "address to serve on, `host:port`; port 0 is a free one")
+	f.StringVar(&o.proxy, "proxy", "", "stand in front of the ZooKeeper at `host:port`, a loopback address, on a free port")
+	f.DurationVar(&o.tick, "tick", 100*time.Millisecond, "unit in which sessions expire")
+	f.DurationVar(&o.minTimeout, "min-timeout", 200*time.Millisecond, "shortest session timeout that is granted")
+	f.DurationVar(&o.maxTimeout, "max-timeout", time.Minute, "longest session timeout that is granted")
+	f.DurationVar(&o.container, "container-interval", time.Minute, "how often empty containers are deleted; 0: only by the command reap")
+	f.Uint64Var(&o.seed, "seed", 1, "what session ids and passwords follow from")
+	f.BoolVar(&o.legacy, "legacy-sequence", false, "let sequence numbers wrap, as up to ZooKeeper 3.5; since 3.6 they stick at 2147483647")
+	f.BoolVar(&o.commands, "commands", false, "read commands from standard input, and end with it")
+	f.BoolVar(&o.trace, "trace", false, "log everything that happens to standard error")
+	if err := f.Parse(args); err != nil {
+		if errors.Is(err, flag.ErrHelp) {
+			fmt.Fprintln(stderr, "zktest serves a ZooKeeper in memory, for tests.")
+			f.SetOutput(stderr)
+			f.PrintDefaults()
+		}
+		return o, err
+	}
+	if f.NArg() > 0 {
+		return o, fmt.Errorf("unexpected argument %q", f.Arg(0))
+	}
+	return o, o.check(f)
+}
+
+func (o options) check(f *flag.FlagSet) error {
+	const least = time.Millisecond
+	if _, _, err := net.SplitHostPort(o.addr); err != nil {
+		return fmt.Errorf("-addr %q: must be host:port", o.addr)
+	}
+	switch {
+	case o.tick < least:
+		return fmt.Errorf("-tick %v: must be at least %v", o.tick, least)
+	case o.minTimeout < least:
+		return fmt.Errorf("-min-timeout %v: must be at least %v", o.minTimeout, least)
+	case o.maxTimeout < o.minTimeout:
+		return fmt.Errorf("-max-timeout %v: must not be less than -min-timeout %v", o.maxTimeout, o.minTimeout)
+	case o.container < 0:
+		return fmt.Errorf("-container-interval %v: must not be negative", o.container)
+	case o.proxy == "":
+		return nil
+	}
+	if _, _, err := net.SplitHostPort(o.proxy); err != nil {
+		return fmt.Errorf("-proxy %q: must be host:port", o.proxy)
+	}
+	var wrong error
+	f.Visit(func(given *flag.Flag) {
+		switch given.Name {
+		case "proxy", "commands", "trace":
+		default:
+			wrong = fmt.Errorf("-%s %s: has no meaning with -proxy, which takes a free port in front of a server that has settings of its own", given.Name, given.Value)
+		}
+	})
+	return wrong
+}
+
+// start serves.
+func (o options) start() (*target, error) {
+	if o.proxy != "" {
+		p, err := zktest.StartProxy(o.proxy)
+		if err != nil {
+			return nil, err
+		}
+		return &target{Target: &p.Target, faults: p.Faults, addr: p.Addr(), close: p.Close, expire: p.Expire}, nil
+	}
+	l, err := net.Listen("tcp", o.addr)
+	if err != nil {
+		return nil, fmt.Errorf("-addr %s: %w", o.addr, err)
+	}
+	s, err := zktest.Start(o.server(l)...)
+	if err != nil {
+		return nil, errors.Join(err, l.Close())
+	}
+	return &target{Target: &s.Target, faults: s.Faults, addr: s.Addr(), close: s.Close, expire: s.Expire, server: s}, nil
+}
+
+// server are the options of a server on l.
+func (o options) server(l net.Listener) []zktest.Option {
+	opts := []zktest.Option{
+		zktest.WithListener(l), zktest.WithSeed(o.seed), zktest.WithTick(o.tick),
+		zktest.WithSessionTimeouts(o.minTimeout, o.maxTimeout), zktest.WithContainerInterval(o.container),
+	}
+	if o.legacy {
+		opts = append(opts, zktest.WithLegacySequence())
+	}
+	return opts
+}
+
+// openness says who else can reach an address, or nothing.
+func openness(addr string) string {
+	host, _, err := net.SplitHostPort(addr)
+	if ip := net.ParseIP(host); err == nil && ip != nil && ip.IsLoopback() {
+		return ""
+	}
+	return fmt.Sprintf("other machines may reach %s, and it lets everybody in", addr)
+}
