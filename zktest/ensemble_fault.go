@@ -23,6 +23,16 @@ func (e *Ensemble) Isolate(s *Server) {
 	e.announce()
 }
 
+// CutOneWay cuts what one server sends another, until Heal: it waits, and nobody
+// is told. It panics if one of them is none of the ensemble's servers.
+func (e *Ensemble) CutOneWay(from, to *Server) {
+	a, b := e.own(from), e.own(to)
+	e.group.mu.Lock()
+	defer e.group.unlock()
+	e.link(a, b).cut()
+	e.announce()
+}
+
 // Depose makes the leader's followers lose it at once, while it notices nothing:
 // their connections to it are reset, and what they send it is held back. They
 // elect another; the old one goes on answering Syncs, reads and handshakes as a
@@ -103,7 +113,7 @@ func (e *Ensemble) Restart(s *Server) {
 	}
 }
 
-// Heal takes back Isolate, Depose and Lag. What was held back sets out now,
+// Heal takes back Isolate, CutOneWay, Depose and Lag. What was held back sets out now,
 // unless the connection that it belongs to has been given up. Killed and stalled
 // servers stay so, and so do the servers' own Faults.
 func (e *Ensemble) Heal() {
