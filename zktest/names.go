@@ -19,6 +19,7 @@ const blockLen = 512
 type names struct {
 	blocks [][]string // none is empty; each ends before the next begins
 	n      int
+	bytes  int // that they take in a vector of strings
 }
 
 func namesOf(list ...string) names {
@@ -45,7 +46,7 @@ func (s *names) block(name string) int {
 // add puts name in; nothing changes if it is there.
 func (s *names) add(name string) {
 	if s.n == 0 {
-		s.blocks, s.n = [][]string{{name}}, 1
+		s.blocks, s.n, s.bytes = [][]string{{name}}, 1, 4+len(name)
 		return
 	}
 	i := s.block(name)
@@ -54,6 +55,7 @@ func (s *names) add(name string) {
 		return
 	}
 	s.n++
+	s.bytes += 4 + len(name)
 	if b := s.blocks[i]; len(b) == blockLen {
 		// Sequential names come in order: halves would stay half full for good.
 		cut := blockLen / 2
@@ -81,6 +83,7 @@ func (s *names) remove(name string) {
 		return
 	}
 	s.n--
+	s.bytes -= 4 + len(name)
 	s.blocks[i] = slices.Delete(s.blocks[i], at, at+1)
 	if len(s.blocks[i]) == 0 {
 		s.blocks = slices.Delete(s.blocks, i, i+1)
@@ -89,6 +92,7 @@ func (s *names) remove(name string) {
 
 // encode appends the names as a vector of strings.
 func (s *names) encode(e *wire.Encoder) {
+	e.Buf = slices.Grow(e.Buf, 4+s.bytes)
 	e.Int32(int32(s.n))
 	for _, b := range s.blocks {
 		for _, name := range b {

@@ -30,6 +30,7 @@ func TestNamesAreASortedSet(t *testing.T) {
 		e.Strings(model)
 		s.encode(&f)
 		require.Equal(t, e.Buf, f.Buf)
+		require.Equal(t, 4+s.bytes, len(f.Buf))
 		for i, b := range s.blocks {
 			require.NotEmpty(t, b)
 			require.LessOrEqual(t, len(b), blockLen)
