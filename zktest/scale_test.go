@@ -98,20 +98,20 @@ func deleting(path string) func(*wire.Encoder) {
 	return func(e *wire.Encoder) { e.String(path); e.Int32(-1) }
 }
 
-func looking(path string, watch bool) func(*wire.Encoder) {
+func seeing(path string, watch bool) func(*wire.Encoder) {
 	return func(e *wire.Encoder) { e.String(path); e.Bool(watch) }
 }
 
-// children gives the server n nodes: under one node, or each below another.
+// children creates n nodes whose paths begin with parent.
 func (d *desk) children(n int, parent string, name func(i int) string) {
 	for i := range n {
 		d.ask(d.conns[0], OpCreate, creating(parent+name(i), 0))
 	}
 }
 
-// costs asserts that large takes at most ten times as long as
-// small. They take turns, and the quickest rounds count: whatever else the
-// machine does can only make a round longer.
+// costs asserts that large, with a hundred times as much around it, takes at most
+// ten times as long as small. They take turns, and the quickest rounds count:
+// whatever else the machine does can only make a round longer.
 func costs(t *testing.T, small, large func(i int)) {
 	t.Helper()
 	const rounds = 7
@@ -165,7 +165,7 @@ func TestScale(t *testing.T) {
 		list := func(d *desk, times int) func(int) {
 			return func(int) {
 				for range times {
-					d.ask(d.conns[0], OpGetChildren, looking("/p", false))
+					d.ask(d.conns[0], OpGetChildren, seeing("/p", false))
 				}
 			}
 		}
@@ -186,7 +186,7 @@ func TestScale(t *testing.T) {
 				for i := range 300 {
 					path := fmt.Sprintf("/%s/%d-%d", seq(i%(n/100)), round, i)
 					d.ask(d.conns[0], OpCreate, creating(path, 3))
-					d.ask(d.conns[0], OpExists, looking(path, true))
+					d.ask(d.conns[0], OpExists, seeing(path, true))
 					d.ask(d.conns[0], OpCreate, creating(path, 0))
 					d.ask(d.conns[0], OpDelete, deleting(path))
 				}
@@ -200,7 +200,7 @@ func TestScale(t *testing.T) {
 		small, large := newDesk(t, 2), newDesk(t, 2)
 		for d, n := range map[*desk]int{small: 10, large: watches} {
 			for i := range n {
-				d.ask(d.conns[1], OpExists, looking("/w-"+seq(i), true))
+				d.ask(d.conns[1], OpExists, seeing("/w-"+seq(i), true))
 			}
 			require.Equal(t, n, d.srv.Watches())
 		}
@@ -209,9 +209,9 @@ func TestScale(t *testing.T) {
 				for i := range 500 {
 					path := "/w-" + seq(i%10)
 					d.ask(d.conns[0], OpCreate, creating(path, 0))
-					d.ask(d.conns[1], OpExists, looking(path, true))
+					d.ask(d.conns[1], OpExists, seeing(path, true))
 					d.ask(d.conns[0], OpDelete, deleting(path))
-					d.ask(d.conns[1], OpExists, looking(path, true))
+					d.ask(d.conns[1], OpExists, seeing(path, true))
 				}
 			}
 		}
@@ -226,8 +226,8 @@ func TestScale(t *testing.T) {
 				for range times {
 					d.ask(d.conns[0], OpCreate, creating("/w", 0))
 					for _, c := range d.conns {
-						d.ask(c, OpGetData, looking("/w", true))
-						d.ask(c, OpGetChildren, looking("/w", true))
+						d.ask(c, OpGetData, seeing("/w", true))
+						d.ask(c, OpGetChildren, seeing("/w", true))
 					}
 					d.ask(d.conns[0], OpDelete, deleting("/w"))
 					told := 0
