@@ -112,6 +112,9 @@ var readScripts = []script{
 			d.do(a, op, func(e *wire.Encoder) { e.String(d.root + "/\xff"); e.Buf = append(e.Buf, make([]byte, 64)...) })
 		}
 		d.do(a, wire.OpSync, onPath("\xff"))
+		a.write(wire.RequestHeader{Xid: 77, Op: wire.OpPing}.Append(nil))
+		f, err := a.next()
+		d.say("a ping with xid 77 is answered with xid %d, err %v", f.Xid, err)
 		d.do(a, wire.OpPing, nil)
 		d.do(a, wire.OpExists, watched(d.root, false))
 		d.do(a, wire.OpSetWatches, func(e *wire.Encoder) { e.Int64(0); e.Int32(-1); e.Int32(-1); e.Int32(-1) })

@@ -199,8 +199,11 @@ func (t *tap) noteReply(h wire.ReplyHeader, payload []byte) (*call, []*hook) {
 		t.notified(payload[wire.ReplyHeaderLen:])
 		return nil, nil
 	}
-	// By xid, not in turn: a real server answers auth ahead of what is queued.
-	i := slices.IndexFunc(t.waiting, func(c *call) bool { return c.Xid == h.Xid })
+	// By xid, not in turn: a real server answers auth ahead of what is queued. It
+	// answers a ping as one, whatever its xid was.
+	i := slices.IndexFunc(t.waiting, func(c *call) bool {
+		return c.Xid == h.Xid || h.Xid == wire.XidPing && c.Op == OpPing
+	})
 	if i < 0 {
 		return nil, nil
 	}
