@@ -25,6 +25,7 @@ func (s *Server) fourLetters(c *conn, word string) bool {
 		b.WriteString("This ZooKeeper instance is not currently serving requests\n")
 	}
 	s.sent++
+	c.over = true // or the next asker would sometimes see it, and sometimes not
 	s.unlock()
 	// A client that has gone away needs no answer.
 	_, _ = c.nc.Write([]byte(b.String()))

@@ -27,7 +27,7 @@ func (s *Server) dump(asker *conn, b *strings.Builder) {
 		}
 	}
 	conns := map[time.Duration][]string{}
-	for _, c := range s.sortedConns() {
+	for _, c := range s.liveConns() {
 		due := s.now() + c.timeout
 		if t := s.tracker[c.session]; t != nil {
 			due = t.due

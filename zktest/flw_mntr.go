@@ -19,7 +19,7 @@ func (s *Server) mntr(b *strings.Builder) {
 	line("version", version)
 	line("server_state", s.mode())
 	line("ephemerals_count", ephemerals)
-	line("num_alive_connections", len(s.conns))
+	line("num_alive_connections", len(s.liveConns()))
 	line("avg_latency", "0.0")
 	line("outstanding_requests", 0)
 	line("znode_count", len(s.tree.nodes))

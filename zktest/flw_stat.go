@@ -3,6 +3,7 @@ package zktest
 import (
 	"fmt"
 	"net"
+	"slices"
 	"strings"
 	"time"
 )
@@ -28,13 +29,18 @@ func (s *Server) mode() string {
 
 func (s *Server) figures(b *strings.Builder) {
 	b.WriteString("Latency min/avg/max: 0/0.0/0\n")
-	fmt.Fprintf(b, "Received: %d\nSent: %d\nConnections: %d\nOutstanding: 0\n", s.received, s.sent, len(s.conns))
+	fmt.Fprintf(b, "Received: %d\nSent: %d\nConnections: %d\nOutstanding: 0\n", s.received, s.sent, len(s.liveConns()))
 	fmt.Fprintf(b, "Zxid: %#x\nMode: %s\nNode count: %d\n", uint64(s.zxid), s.mode(), len(s.tree.nodes))
+}
+
+// liveConns returns the connections that take requests.
+func (s *Server) liveConns() []*conn {
+	return slices.DeleteFunc(s.sortedConns(), func(c *conn) bool { return c.over })
 }
 
 func (s *Server) stat(asker *conn, b *strings.Builder) {
 	fmt.Fprintf(b, "Zookeeper version: %s\nClients:\n", version)
-	for _, c := range s.sortedConns() {
+	for _, c := range s.liveConns() {
 		c.describe(b, c == asker, true)
 		b.WriteByte('\n')
 	}
@@ -43,7 +49,7 @@ func (s *Server) stat(asker *conn, b *strings.Builder) {
 }
 
 func (s *Server) cons(asker *conn, b *strings.Builder) {
-	for _, c := range s.sortedConns() {
+	for _, c := range s.liveConns() {
 		c.describe(b, c == asker, false)
 		b.WriteByte('\n')
 	}

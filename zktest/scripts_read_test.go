@@ -38,6 +38,7 @@ var readScripts = []script{
 			e.Int32(-1)
 		})
 		d.do(a, wire.OpMultiRead, func(e *wire.Encoder) { e.Int32(4); e.Bool(false) })
+		d.do(a, wire.OpMultiRead, multi(data(d.root), data(d.root+"/none"), sub{wire.OpGetData, func(e *wire.Encoder) { e.Int32(-1); e.Bool(false) }}, data(d.root)))
 		d.do(a, wire.OpMulti, multi(data(d.root)))
 		d.do(a, wire.OpMulti, multi(data(d.root), sub{wire.OpSetData, setData(d.root, "x", -1)}))
 		d.do(a, wire.OpMulti, multi(sub{wire.OpSetData, setData(d.root, "x", -1)}, data(d.root)))
