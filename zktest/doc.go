@@ -4,11 +4,30 @@
 // works with it. It promises no durability, no ensemble, no limit on memory and
 // no speed; it is no server for production.
 //
-//	s := zktest.New(t)
-//	conn, events, err := zk.Connect([]string{s.Addr()}, 5*time.Second)
+// A test that loses a reply, with go-zookeeper's client: the znode is created,
+// and the client cannot know.
 //
-// Given a listener of a Network it runs inside a testing/synctest bubble, where
-// a session timeout costs no time at all.
+//	func TestLostReply(t *testing.T) {
+//		server := zktest.New(t)
+//		conn, _, err := zk.Connect([]string{server.Addr()}, 5*time.Second)
+//		if err != nil {
+//			t.Fatal(err)
+//		}
+//		defer conn.Close()
+//
+//		server.DropReply(zktest.OpCreate, 1)
+//		_, err = conn.Create("/job", nil, zk.FlagEphemeral, zk.WorldACL(zk.PermAll))
+//		if err == nil {
+//			t.Error("the reply has arrived")
+//		}
+//		if !server.Exists("/job") {
+//			t.Error("the znode was not created")
+//		}
+//	}
+//
+// Package bubble runs such a test in virtual time, where a session timeout of
+// half a minute takes microseconds. The program cmd/zktest serves tests in other
+// languages, with the same faults.
 //
 // # Faults
 //
@@ -20,8 +39,6 @@
 // request arrives or is about to be answered. Count and Requests tell what has
 // been sent, Trace prints it, and Follow tells all of it as it comes, to a
 // slog.Logger by way of LogTo.
-//
-//	s.DropReply(zktest.OpCreate, 1) // created, and the client cannot know
 //
 // # Operations
 //

@@ -57,6 +57,13 @@ func connect(b *bubble.B, host string, timeout time.Duration) *zk.Conn {
 	return conn
 }
 
+// What the example shows is a test that passes.
+func TestTheExampleRuns(t *testing.T) {
+	start := time.Now()
+	bubble.Run(t, cutOff)
+	require.Less(t, time.Since(start), 20*time.Second)
+}
+
 func TestRun(t *testing.T) {
 	t.Run("ASessionTimeoutCostsNoRealTime", func(t *testing.T) {
 		start := time.Now()

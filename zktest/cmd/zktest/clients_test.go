@@ -13,6 +13,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
+// python is Debian's own, which knows Debian's kazoo.
+const python = "/usr/bin/python3"
+
 // jars are those of Debian's libcurator-recipes-java and what it needs to lock.
 var jars = []string{"curator-recipes", "curator-framework", "curator-client", "zookeeper", "guava", "slf4j-api", "slf4j-nop"}
 
@@ -38,7 +41,7 @@ func TestOtherClients(t *testing.T) {
 		script  string
 		command []string
 	}{
-		{"kazoo_locks.py", []string{"/usr/bin/python3", "-B"}}, // Debian's own, which knows Debian's kazoo
+		{"kazoo_locks.py", []string{python, "-B"}},
 		{"CuratorLocks.java", []string{"java", "-XX:TieredStopAtLevel=1", "-cp", strings.Join(classes, ":")}},
 	} {
 		script := filepath.Join("testdata", client.script)
@@ -61,4 +64,23 @@ func TestOtherClients(t *testing.T) {
 			})
 		}
 	}
+}
+
+// What people copy from the README, with the program that this test is in place of
+// the one that go run makes.
+func TestTheReadmesPythonRuns(t *testing.T) {
+	if os.Getenv("ZKFENCE_CLIENTS") == "" {
+		t.Skip("SKIPPED: kazoo is not run; set ZKFENCE_CLIENTS=1 to do so")
+	}
+	readme, err := os.ReadFile(filepath.Join("..", "..", "..", "README.md"))
+	require.NoError(t, err)
+	_, rest, found := strings.Cut(string(readme), "```python\n")
+	require.True(t, found)
+	script, _, _ := strings.Cut(rest, "```")
+	cmd := exec.CommandContext(t.Context(), python, "-B", "-c", script, os.Args[0], "-addr", "127.0.0.1:0", "-commands")
+	cmd.Env = append(os.Environ(), programEnv+"=1")
+	cmd.WaitDelay = time.Second
+	out, err := cmd.Output()
+	require.NoError(t, err, "%s", out)
+	require.Equal(t, "was it created? True\n", string(out))
 }
