@@ -96,8 +96,6 @@ func (e *Ensemble) Kill(s *Server) {
 	e.group.mu.Lock()
 	defer e.group.unlock()
 	if m.role != down {
-		m.held = nil
-		m.polling = false
 		m.become(down)
 	}
 }
