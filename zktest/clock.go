@@ -13,6 +13,12 @@ func (s *Server) now() time.Duration {
 	return time.Since(s.group.epoch) - s.lost
 }
 
+// reapsLater reports whether there is something to be reaped by and by, which
+// the clock does not know yet.
+func (s *Server) reapsLater() bool {
+	return s.member == nil && s.reapDue == never && s.reapEvery > 0 && len(s.tree.empty)+len(s.tree.transient) > 0
+}
+
 // nextDue returns when the clock has something to do, or never.
 func (s *Server) nextDue() time.Duration {
 	if s.stalled != nil {
@@ -24,7 +30,7 @@ func (s *Server) nextDue() time.Duration {
 			next = min(next, t.due)
 		}
 	}
-	if s.reapDue == never && s.reapEvery > 0 && len(s.tree.empty)+len(s.tree.transient) > 0 {
+	if s.reapsLater() {
 		s.reapDue = (s.now()/s.reapEvery + 1) * s.reapEvery
 	}
 	return min(next, s.reapDue)

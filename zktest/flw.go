@@ -27,7 +27,8 @@ func (s *Server) fourLetters(c *conn, word string) bool {
 	s.sent++
 	c.over = true // or the next asker would sometimes see it, and sometimes not
 	s.unlock()
-	// A client that has gone away needs no answer.
+	// A client that has gone away, or does not read, needs no answer.
+	c.hurry()
 	_, _ = c.nc.Write([]byte(b.String()))
 	return true
 }

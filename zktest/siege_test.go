@@ -158,6 +158,18 @@ func (h *honest) call(op Op, body func(*wire.Encoder)) (wire.ReplyHeader, []byte
 	return r, payload[wire.ReplyHeaderLen:]
 }
 
+// events reads as many events.
+func (h *honest) events(n int) {
+	h.s.Helper()
+	for range n {
+		payload, err := wire.ReadFrame(h.r, 64<<20)
+		require.NoError(h.s, err)
+		r, err := wire.ParseReplyHeader(payload)
+		require.NoError(h.s, err)
+		require.Equal(h.s, wire.XidEvent, r.Xid)
+	}
+}
+
 // request is the payload of a request.
 func request(xid int32, op Op, body func(*wire.Encoder)) []byte {
 	e := &wire.Encoder{Buf: wire.RequestHeader{Xid: xid, Op: op}.Append(nil)}

@@ -91,6 +91,26 @@ func TestSlowReaders(t *testing.T) {
 		})
 	})
 
+	t.Run("AWordWhoseAnswerNobodyReadsIsForgotten", func(t *testing.T) {
+		underSiege(t, func(s *siege) {
+			for i := range 40 { // twice what a connection takes unread
+				s.witness.call(OpExists, get(fmt.Sprintf("/%050000d", i), true))
+			}
+			nc := s.dial("monitor")
+			_, err := nc.Write([]byte("wchp"))
+			require.NoError(s, err)
+			time.Sleep(time.Second)
+			require.Len(s, s.srv.sortedConns(), 2)
+			time.Sleep(linger)
+			require.Len(s, s.srv.sortedConns(), 1)
+			s.promptly()
+			for i := range 40 {
+				require.NoError(s, s.srv.Create(fmt.Sprintf("/%050000d", i), nil))
+			}
+			s.witness.events(40)
+		})
+	})
+
 	t.Run("AConnectionAtItsEndIsNotKeptForOneWhoDoesNotRead", func(t *testing.T) {
 		underSiege(t, func(s *siege) {
 			s.witness.call(OpCreate, big)

@@ -55,19 +55,11 @@ func (s *Server) commitFor(c *conn, t *txn, stats []Stat) []Stat {
 // carryOut applies what has been committed. The events go out before whoever
 // caused them is answered, also to that one: c, if it is here.
 func (s *Server) carryOut(c *conn, t *txn, stats []Stat) []Stat {
-	for _, ch := range t.changes {
-		switch {
-		case ch.kind == transient:
-			s.retime = true // the reaper has something to look after
-		case ch.op == OpDelete:
-			up, _ := split(ch.path)
-			s.retime = s.retime || s.tree.nodes[up] != nil && s.tree.nodes[up].kind == container // it may have to be reaped
-		}
-	}
 	if t.op == OpCloseSession {
 		s.sessionEnded(t)
 	}
 	stats = s.apply(t, stats, s.notify)
+	s.retime = s.retime || s.reapsLater()
 	if t.op == OpCloseSession {
 		delete(s.tracker, t.session)
 		if gone := s.attached[t.session]; gone != nil && gone != c {
