@@ -151,11 +151,15 @@ func (q *quorum) queue(m *zklock.Mutex) *result {
 		r.hold, r.err = m.Lock(q.ctx)
 		r.at = time.Now()
 	}()
-	for end := time.Now().Add(quorumT); len(q.leader().Children(path)) == before; {
-		require.True(q.T, time.Now().Before(end), "nobody queued up")
-		time.Sleep(5 * time.Millisecond)
-	}
+	q.eventually(func() bool { return len(q.leader().Children(path)) > before }, "the contender's node")
 	return r
+}
+
+func (q *quorum) eventually(cond func() bool, what string) {
+	q.T.Helper()
+	for end := time.Now().Add(2 * quorumT); !cond(); time.Sleep(5 * time.Millisecond) {
+		require.True(q.T, time.Now().Before(end), "never: "+what)
+	}
 }
 
 func (q *quorum) until(done <-chan struct{}, what string) {
