@@ -20,9 +20,6 @@ const phases = 200
 //
 // At every other one the holder asks for something all the time.
 func everyPhase(t *testing.T, play func(t *testing.T, q *quorum, wait func(holder *zkconn.Client))) {
-	if testing.Short() {
-		t.Skip("hundreds of bubbles")
-	}
 	for i := range phases {
 		withQuorum(t, uint64(i+1), func(t *testing.T, q *quorum) {
 			defer func() {
@@ -45,7 +42,7 @@ func everyPhase(t *testing.T, play func(t *testing.T, q *quorum, wait func(holde
 // A follower that its leader has lost answers pings, reads and even Syncs begun
 // before, for as long as the sync limit lasts, while the leader gives its clients'
 // nodes away.
-func TestAFollowerCutOffFromItsQuorumIsNotBelieved(t *testing.T) {
+func TestInEveryPhaseAFollowerCutOffFromItsQuorumIsNotBelieved(t *testing.T) {
 	t.Run("TheHoldIsLostBeforeASuccessorExists", func(t *testing.T) {
 		everyPhase(t, func(t *testing.T, q *quorum, wait func(*zkconn.Client)) {
 			leader := q.leader()
@@ -90,7 +87,7 @@ func TestAFollowerCutOffFromItsQuorumIsNotBelieved(t *testing.T) {
 // A leader that its followers have left for another goes on answering reads,
 // Syncs and handshakes for the sync limit and a tick, and its successor gives the
 // nodes of its clients away meanwhile.
-func TestALeaderDeposedWithoutKnowingIsNotBelieved(t *testing.T) {
+func TestInEveryPhaseALeaderDeposedWithoutKnowingIsNotBelieved(t *testing.T) {
 	for claim, reconnect := range map[string]bool{"TheHoldIsLostBeforeASuccessorExists": false, "AlsoIfItLetsTheHolderComeBack": true} {
 		t.Run(claim, func(t *testing.T) {
 			everyPhase(t, func(t *testing.T, q *quorum, wait func(*zkconn.Client)) {
