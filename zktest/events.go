@@ -41,7 +41,7 @@ func (s *Server) tell(to []*conn, kind int32, path string, list []acl) {
 // again. A null in place of a list or a path is an error, but what came before
 // it has been done. s.mu is held.
 func (s *Server) rearm(c *conn, r setWatchesRequest) Code {
-	for i, step := range []struct {
+	for _, step := range []struct {
 		paths []string
 		do    func(path string)
 	}{
@@ -83,7 +83,7 @@ func (s *Server) rearm(c *conn, r setWatchesRequest) Code {
 			slices.Sort(step.paths)
 		}
 		for _, p := range step.paths {
-			if p == null && i < 3 { // a lasting watch may have any path at all
+			if p == null {
 				return wire.MarshallingError
 			}
 			step.do(p)
@@ -101,10 +101,10 @@ func (s *Server) watch(c *conn, path string, mode watchMode) {
 // addWatch serves addWatch.
 func (s *Server) addWatch(c *conn, r versioned) (Code, func(*wire.Encoder)) {
 	// What the request calls its mode stands where a version does elsewhere.
-	switch r.version {
-	case 0:
+	switch {
+	case r.path != null && r.version == 0:
 		s.watch(c, r.path, lasting)
-	case 1:
+	case r.path != null && r.version == 1:
 		s.watch(c, r.path, lastingBelow)
 	default:
 		return wire.MarshallingError, nil

@@ -119,6 +119,36 @@ var readScripts = []script{
 		d.do(a, wire.OpPing, nil)
 		d.do(a, wire.OpExists, watched(d.root, false))
 		d.do(a, wire.OpSetWatches, func(e *wire.Encoder) { e.Int64(0); e.Int32(-1); e.Int32(-1); e.Int32(-1) })
+		lists := func(path func(*wire.Encoder), at int) func(*wire.Encoder) {
+			return func(e *wire.Encoder) {
+				e.Int64(0)
+				for i := range 5 {
+					e.Int32(2)
+					e.String(d.root)
+					if i == at {
+						path(e)
+					} else {
+						e.String(d.root)
+					}
+				}
+			}
+		}
+		for i := range 5 {
+			if i < 3 { // the real server takes the other two, and trips over them later
+				d.do(a, wire.OpSetWatches2, lists(func(e *wire.Encoder) { e.Int32(-1) }, i))
+			}
+			d.do(a, wire.OpSetWatches2, func(e *wire.Encoder) {
+				e.Int64(0)
+				for k := range 5 {
+					if k == i {
+						e.Int32(-1)
+					} else {
+						e.Strings([]string{d.root})
+					}
+				}
+			})
+			d.do(a, wire.OpRemoveWatches, versioned(d.root, anyWatches))
+		}
 		d.do(a, wire.OpCreate, func(e *wire.Encoder) { e.String(d.root + "/x"); e.Int32(-1); e.Int32(-7); e.Int32(0) })
 		d.do(a, wire.OpCreate, func(e *wire.Encoder) { e.String(d.root + "/x"); e.Int32(-1); e.Int32(-1); e.Int32(0) })
 		d.do(a, wire.OpSetData, setData(d.root, strings.Repeat("x", 1000), -1))

@@ -182,12 +182,16 @@ func (t *tree) below(path string) int {
 	case "":
 		return len(t.nodes) - 1 // the root once more, by its other name
 	}
-	n := t.nodes[path]
-	sum := n.children.len()
-	for _, name := range n.children.list() {
-		sum += t.below(path + "/" + name)
+	n := 0
+	if t.nodes[path].children.len() > 0 {
+		path += "/"
+		for p := range t.nodes {
+			if strings.HasPrefix(p, path) {
+				n++
+			}
+		}
 	}
-	return sum
+	return n
 }
 
 func rootAsSlash(path string) string {
