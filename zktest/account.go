@@ -25,7 +25,7 @@ func (a *account) note(h wire.RequestHeader, code Code, zxid int64, now time.Dur
 	if h.Xid >= 0 {
 		a.xid = int64(h.Xid)
 	}
-	if code != wire.OK && (h.Op.Commits() || h.Op == OpReconfig || h.Op == wire.OpCheck) {
+	if code != wire.OK && (h.Op.Commits() || h.Op == OpReconfig || h.Op == OpCheck) {
 		a.op = "NA"
 	}
 }

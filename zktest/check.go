@@ -169,7 +169,7 @@ func (j *judge) check(r versioned, who author) (change, Code) {
 	if r.version != -1 && r.version != n.version {
 		return change{}, wire.BadVersion
 	}
-	return change{op: wire.OpCheck, path: r.path}, wire.OK
+	return change{op: OpCheck, path: r.path}, wire.OK
 }
 
 func (j *judge) existing(path string, perm int32, who author) (*record, Code) {

@@ -42,12 +42,27 @@
 //
 // # Operations
 //
-// create, create2, createContainer, delete, exists, getData, setData, getACL,
-// setACL, getChildren, getChildren2, multi, check, sync, ping, setWatches, auth
-// (digest and ip), closeSession, and the words ruok, srvr and isro. Everything
-// else is answered as a server answers what it does not know: error -6, and the
-// connection ends. TTL nodes are answered as where they are not enabled, with
-// error -6. There are no quotas.
+// All that a client of ZooKeeper 3.8 can send, answered as a standalone server
+// answers it in its default configuration, but with TTL nodes enabled
+// (extendedTypesEnabled) and every four-letter word allowed:
+//
+//   - create, create2, createContainer, createTTL, delete, setData, setACL, multi,
+//     check. Emptied containers and nodes past their TTL go when the server next
+//     looks for them (WithContainerInterval, ReapContainers).
+//   - exists, getData, getChildren, getChildren2, getACL, multiRead, sync,
+//     getEphemerals, getAllChildrenNumber, whoAmI, ping.
+//   - One-shot watches by the reads, persistent and recursive ones by addWatch,
+//     removeWatches, checkWatches, setWatches and setWatches2. As in releases since
+//     CVE-2024-23944, and in Debian's, who may not read a node gets no event of it.
+//   - setAuth with digest and ip. There is no superuser. Other schemes, x509 and
+//     sasl among them, fail as where they are not configured. ACLs of the schemes
+//     world, digest, ip and auth are enforced.
+//   - closeSession; reconfig, which is disabled; sasl, answered without a token.
+//   - The words ruok, srvr, stat, mntr, conf, cons, crst, srst, dump, wchs, wchp,
+//     wchc and isro, with the lines of the real ones. What has no meaning here, such
+//     as latencies, is 0.
+//
+// Anything else gets error -6, and the connection ends.
 //
 // # Where it differs from ZooKeeper, and why
 //
@@ -55,8 +70,16 @@
 //     ephemerals of an ended session are sorted: a test must be repeatable.
 //   - Requests are served one at a time, so that pipelined creates never see a
 //     sequence number beyond the last one for a moment. SetSequence makes those.
-//   - A check outside of a multi is refused as there; one that succeeds, which
-//     kills the request thread of ZooKeeper 3.8, ends its connection here.
+//   - What kills a thread of ZooKeeper 3.8, and with it the server, has no effect
+//     here and ends its connection: a check that succeeds outside of a multi, and a
+//     createTTL of a node without TTL that gives a negative one.
+//   - Lasting watches on a null path are refused. ZooKeeper takes them, and fails to
+//     clean up when their connection ends.
+//   - There are no quotas: nodes below /zookeeper/quota are like any other. They
+//     limit nobody by default, and few clients know of them.
+//   - The words envi, dirs, hash, gtmk and stmk are unknown, for they are about a
+//     Java process and its files; mntr has no lines for each top-level znode, for
+//     they are of as many names as a test has.
 //   - Requests of a client are not read while 16 MiB of answers wait for it, and
 //     once 64 MiB of events do, or 10 s after its connection should have ended,
 //     it is cut off. ZooKeeper keeps all, until its memory ends.

@@ -57,7 +57,7 @@ func (m *member) receive(c *conn, payload []byte) {
 	case OpSetAuth:
 		s.auth(c, h, wire.NewDecoder(body))
 		return
-	case wire.OpSASL:
+	case OpSASL:
 		s.sasl(c, h, wire.NewDecoder(body))
 		return
 	}

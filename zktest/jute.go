@@ -161,7 +161,7 @@ type setWatchesRequest struct {
 
 func decodeSetWatches(op Op, d *wire.Decoder) setWatchesRequest {
 	r := setWatchesRequest{relative: d.Int64(), data: texts(d), exist: texts(d), children: texts(d)}
-	if r.lasting, r.below = []string{}, []string{}; op == wire.OpSetWatches2 {
+	if r.lasting, r.below = []string{}, []string{}; op == OpSetWatches2 {
 		r.lasting, r.below = texts(d), texts(d)
 	}
 	return r

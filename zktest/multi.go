@@ -64,7 +64,7 @@ func decodeOperation(op Op, d *wire.Decoder) operation {
 	case OpSetData:
 		r := decodeSetData(d)
 		return func(j *judge, who author) (change, Code) { return j.setData(r, who) }
-	case wire.OpCheck:
+	case OpCheck:
 		r := decodeVersioned(d)
 		return func(j *judge, who author) (change, Code) { return j.check(r, who) }
 	}

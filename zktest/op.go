@@ -28,6 +28,7 @@ const (
 	OpSync            = wire.OpSync
 	OpPing            = wire.OpPing
 	OpGetChildren2    = wire.OpGetChildren2
+	OpCheck           = wire.OpCheck
 	OpMulti           = wire.OpMulti
 	OpCreate2         = wire.OpCreate2
 	OpCreateContainer = wire.OpCreateContainer
@@ -40,6 +41,7 @@ const (
 	OpGetAllChildren  = wire.OpGetAllChildren
 	OpWhoAmI          = wire.OpWhoAmI
 	OpReconfig        = wire.OpReconfig
+	OpSASL            = wire.OpSASL
 	OpSetAuth         = wire.OpSetAuth
 	OpSetWatches      = wire.OpSetWatches
 	OpSetWatches2     = wire.OpSetWatches2
@@ -86,7 +88,7 @@ func stealable(op Op, path string) Op {
 func pathIn(op Op, body []byte) string {
 	d := wire.NewDecoder(body)
 	switch op {
-	case OpPing, OpCloseSession, OpSetAuth, OpSetWatches, OpSetWatches2, OpWhoAmI, OpReconfig, wire.OpSASL:
+	case OpPing, OpCloseSession, OpSetAuth, OpSetWatches, OpSetWatches2, OpWhoAmI, OpReconfig, OpSASL:
 		return ""
 	case OpMulti, OpMultiRead:
 		if d.Int32(); d.Bool() {

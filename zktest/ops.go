@@ -15,7 +15,7 @@ func (s *Server) request(c *conn, payload []byte) {
 	case OpSetAuth:
 		s.auth(c, h, d)
 		return
-	case wire.OpSASL:
+	case OpSASL:
 		s.sasl(c, h, d)
 		return
 	}
@@ -37,7 +37,7 @@ func (s *Server) request(c *conn, payload []byte) {
 func isWrite(op Op) bool {
 	switch op {
 	case OpCreate, OpCreate2, OpCreateContainer, OpCreateTTL, OpDelete, wire.OpDeleteContainer, OpSetData, OpSetACL,
-		wire.OpCheck, OpMulti, OpCloseSession, OpReconfig:
+		OpCheck, OpMulti, OpCloseSession, OpReconfig:
 		return true
 	}
 	return false
@@ -90,7 +90,7 @@ func (s *Server) decide(op Op, d *wire.Decoder, who author) (change, Code) {
 	case OpSetACL:
 		r := decodeSetACL(d)
 		do = func() (change, Code) { return j.setACL(r, who) }
-	case wire.OpCheck:
+	case OpCheck:
 		r := decodeVersioned(d)
 		do = func() (change, Code) {
 			if _, code := j.check(r, who); code != wire.OK {

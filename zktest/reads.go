@@ -37,27 +37,27 @@ func (s *Server) reader(c *conn, op Op, d *wire.Decoder) func() (Code, func(*wir
 	case OpGetACL:
 		path := text(d)
 		return func() (Code, func(*wire.Encoder)) { return s.getACL(c, path) }
-	case wire.OpMultiRead:
+	case OpMultiRead:
 		ops := decodeMultiRead(d)
 		return func() (Code, func(*wire.Encoder)) { return s.multiRead(c, ops) }
-	case wire.OpGetEphemerals:
+	case OpGetEphemerals:
 		prefix := text(d)
 		return func() (Code, func(*wire.Encoder)) { return wire.OK, s.getEphemerals(c, prefix) }
-	case wire.OpGetAllChildren:
+	case OpGetAllChildren:
 		path := text(d)
 		return func() (Code, func(*wire.Encoder)) { return s.getAllChildrenNumber(c, path) }
-	case wire.OpWhoAmI:
+	case OpWhoAmI:
 		return func() (Code, func(*wire.Encoder)) { return wire.OK, c.whoAmI }
-	case OpSetWatches, wire.OpSetWatches2:
+	case OpSetWatches, OpSetWatches2:
 		r := decodeSetWatches(op, d)
 		return just(func() Code { return s.rearm(c, r) })
-	case wire.OpAddWatch:
+	case OpAddWatch:
 		r := decodeVersioned(d)
 		return func() (Code, func(*wire.Encoder)) { return s.addWatch(c, r) }
-	case wire.OpRemoveWatches:
+	case OpRemoveWatches:
 		r := decodeVersioned(d)
 		return just(func() Code { return s.removeWatches(c, r) })
-	case wire.OpCheckWatches:
+	case OpCheckWatches:
 		r := decodeVersioned(d)
 		return just(func() Code { return s.checkWatches(r) })
 	}
