@@ -100,6 +100,7 @@ func (e *Ensemble) begin() {
 	l := e.members[len(e.members)-1]
 	l.role, l.accepted, l.current = leading, 1, 1
 	l.lead = &leadership{epoch: 1, zxid: 1 << 32}
+	l.rule()
 	for _, f := range e.members[:len(e.members)-1] {
 		f.role, f.accepted, f.current = following, 1, 1
 		f.bond = e.newBond(l, f, 1)
@@ -107,10 +108,8 @@ func (e *Ensemble) begin() {
 		f.bond.settle(l)
 		f.bond.settle(f)
 		l.lead.bonds = append(l.lead.bonds, f.bond)
-		f.s.zxid = l.lead.zxid
 		f.serving = true
 	}
-	l.rule()
 }
 
 // Servers returns the servers, always in the same order.

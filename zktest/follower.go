@@ -31,7 +31,7 @@ func (m *member) catchUp(b *bond, snapshot *state, from int64, entries []*txn) {
 }
 
 // upToDate is the leader's word that clients may be served.
-func (m *member) upToDate(_ *bond, committed int64) {
+func (m *member) upToDate(committed int64) {
 	m.learn(committed)
 	m.serve()
 }

@@ -67,7 +67,7 @@ func (m *member) inStep(b *bond, last int64) {
 	b.synced, b.acked = true, max(b.acked, last)
 	b.settle(m)
 	if m.serving {
-		b.post(m, func() { b.follower.upToDate(b, m.known) })
+		m.welcome(b)
 		m.commit()
 		return
 	}
@@ -88,7 +88,7 @@ func (m *member) rule() {
 	}
 	for _, b := range m.lead.bonds {
 		if b.synced {
-			b.post(m, func() { b.follower.upToDate(b, m.known) })
+			m.welcome(b)
 		}
 	}
 	now := m.e.agenda.now()
@@ -96,6 +96,13 @@ func (m *member) rule() {
 	m.every(s.tick, s.expireDue)
 	m.every(s.reapEvery, func() { s.reap() })
 	m.e.reconsider()
+}
+
+// welcome tells a follower in step that it may serve, and what is committed by now:
+// of what comes later it does not even have the proposal.
+func (m *member) welcome(b *bond) {
+	known := m.known
+	b.post(m, func() { b.follower.upToDate(known) })
 }
 
 // every has do called at each multiple of d while the leadership lasts.

@@ -1,6 +1,9 @@
 package zktest
 
-import "time"
+import (
+	"fmt"
+	"time"
+)
 
 // role is what a server of an ensemble is to the others.
 type role uint8
@@ -113,6 +116,9 @@ func (m *member) serve() {
 
 // learn applies, in its time, what has been committed up to zxid.
 func (m *member) learn(zxid int64) {
+	if zxid > m.log.last() {
+		panic(fmt.Sprintf("zktest: server %d learns of commit %#x and has %#x", m.id, zxid, m.log.last()))
+	}
 	before := m.known
 	m.known = max(m.known, zxid)
 	if !m.serving {
