@@ -104,6 +104,19 @@ func TestEnsembleSessions(t *testing.T) {
 		})
 	})
 
+	t.Run("LeaveAtTheLeaderAConnectionThatServesNothing", func(t *testing.T) {
+		for _, op := range []wire.Op{wire.OpPing, wire.OpSync, wire.OpExists} {
+			inQuorum(t, func(q *quorum) {
+				old := q.raw(q.srv[2], "A", long)
+				moved, err := q.back(q.srv[0], "A", old)
+				require.NoError(q, err)
+				old.send(op, watched("/", false))
+				old.gone()
+				moved.must(wire.OpCreate, create("/new", "", 0, open...))
+			})
+		}
+	})
+
 	t.Run("AreClosedFromWhereverTheirClientAsks", func(t *testing.T) {
 		inQuorum(t, func(q *quorum) {
 			old := q.raw(q.srv[0], "A", long)

@@ -81,6 +81,10 @@ func (m *member) receive(c *conn, payload []byte) {
 		fallthrough
 	default:
 		r.finish = func(*txn, []Stat) { s.serveRead(c, h, wire.NewDecoder(body)) }
+		if m.lead != nil && s.admits(m, h.Op, c.session) == wire.SessionMoved {
+			// The leader knows where the session is. A follower reads on.
+			r.finish = func(*txn, []Stat) { s.close(c) }
+		}
 	}
 	c.line = append(c.line, r)
 	if r.judge != nil || r.run != nil {

@@ -31,6 +31,9 @@ func (s *Server) figures(b *strings.Builder) {
 	b.WriteString("Latency min/avg/max: 0/0.0/0\n")
 	fmt.Fprintf(b, "Received: %d\nSent: %d\nConnections: %d\nOutstanding: 0\n", s.received, s.sent, len(s.liveConns()))
 	fmt.Fprintf(b, "Zxid: %#x\nMode: %s\nNode count: %d\n", uint64(s.zxid), s.mode(), len(s.tree.nodes))
+	if s.member != nil && s.member.lead != nil {
+		b.WriteString("Proposal sizes last/min/max: -1/-1/-1\n")
+	}
 }
 
 // liveConns returns the connections that take requests.
