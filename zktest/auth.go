@@ -47,9 +47,9 @@ func (c *conn) whoAmI(e *wire.Encoder) {
 		e.String(who.scheme)
 		if who.scheme == "digest" {
 			user, _, _ := strings.Cut(who.name, ":")
-			e.String(user)
+			putText(e, user)
 		} else {
-			e.String(who.name)
+			putText(e, who.name)
 		}
 	}
 }

@@ -123,11 +123,12 @@ func (s *Server) handle(c *conn, payload []byte) bool {
 	return true
 }
 
-// leave takes an ended connection out of the server's books.
+// leave takes an ended connection out of the server's books. Its client sees the
+// end of it only after that, and so never a watch of its own left behind.
 func (c *conn) leave() {
-	c.shut()
+	defer c.tap.forget()
+	defer c.shut()
 	c.tap.takeTurn(ToServer)
-	c.tap.forget()
 	s := c.s
 	s.mu.Lock()
 	defer s.unlock()

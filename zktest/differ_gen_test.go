@@ -3,6 +3,7 @@ package zktest_test
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 
 	"github.com/zkfence/zkfence/internal/wire"
@@ -65,13 +66,13 @@ var containers = weighted[string]{{3, "~/k"}, {2, "~/k/c"}, {1, "~/a/k"}}
 
 var badPaths = weighted[string]{
 	{1, ""}, {1, "/"}, {1, "x"}, {1, "//"}, {1, "~/"}, {1, "~//a"}, {1, "~/./a"}, {1, "~/../a"}, {1, "~/a/.."}, {1, "~/a/"}, {1, "~/\x00"},
-	{1, "~/a\x1f"}, {1, "~/\u007f"}, {1, "~/\u0085"}, {1, "~/\ue000"}, {1, "~/\ufff0"}, {1, "~/none/x"}, {1, "/zookeeper"},
+	{1, "~/a\x1f"}, {1, "~/\u007f"}, {1, "~/\u0085"}, {1, "~/\ue000"}, {1, "~/\ufff0"}, {1, "~/😀"}, {1, "~/\U00010000"}, {1, "~/\ufffd"}, {1, notUTF8}, {1, "~/none/x"}, {1, "/zookeeper"},
 	{1, "/zookeeper/quota"}, {1, "/zookeeper/config"}, {1, nullPath}, {1, " "},
 }
 
 var aclNames = weighted[string]{
-	{60, ""}, {2, "twice"}, {3, "read"}, {2, "ann"}, {4, "auth"}, {2, "auth+"}, {2, "ip"}, {2, "net"}, {2, "elsewhere"}, {2, "admin"}, {2, "write"},
-	{2, "create"}, {2, "delete"}, {1, "strange"}, {1, "none"}, {1, "null"}, {1, "nobody"}, {1, "world"}, {1, "digest"}, {1, "badip"}, {1, "emptied"}, {1, "late"},
+	{110, ""}, {2, "twice"}, {3, "read"}, {2, "ann"}, {4, "auth"}, {2, "auth+"}, {2, "ip"}, {2, "net"}, {2, "elsewhere"}, {2, "admin"}, {2, "write"},
+	{2, "create"}, {2, "delete"}, {1, "strange"}, {1, "none"}, {1, "null"}, {1, "nobody"}, {1, "world"}, {1, "digest"}, {1, "badip"}, {1, "emptied"}, {1, "late"}, {2, "foreign"}, {1, "nulls"},
 }
 
 var versions = weighted[int32]{{50, -1}, {20, 0}, {10, 1}, {5, 2}, {2, 3}, {2, 77}, {1, -2}, {1, math.MaxInt32}}
@@ -87,19 +88,31 @@ var datas = weighted[request]{
 type generator struct {
 	*rand.Rand
 	up   map[int]bool
-	had  map[int]bool
-	slow bool // there may be a step that waits, about a second of the real server's time
+	had  map[int]int // the session that a connection has or had, from 1
+	dead map[int]bool
+	born int      // sessions
+	tree []string // znodes that there may be
+	slow bool     // there may be a step that waits, about a second of the real server's time
 }
 
 // generate returns the script of a seed: whoever has the seed has the script.
 func generate(seed uint64, steps int) []step {
-	g := &generator{Rand: rand.New(rand.NewPCG(seed, 0)), up: map[int]bool{}, had: map[int]bool{}}
+	g := &generator{Rand: rand.New(rand.NewPCG(seed, 0)), up: map[int]bool{}, had: map[int]int{}, dead: map[int]bool{}}
 	g.slow = g.chance(15)
 	var script []step
 	n := 3 + g.IntN(maxLinks-2)
 	for on := 1; on <= n; on++ {
 		script = append(script, step{On: on, Open: &opening{Timeout: 30_000, Flag: true}})
-		g.up[on], g.had[on] = true, true
+		g.born++
+		g.up[on], g.had[on] = true, g.born
+	}
+	if g.chance(80) {
+		s := step{On: 1}
+		for _, path := range []string{"~/a", "~/b", "~/a/x"} {
+			s.Ask = append(s.Ask, request{Op: opName(wire.OpCreate), Path: path})
+			g.tree = append(g.tree, path)
+		}
+		script = append(script, s)
 	}
 	for len(script) < steps {
 		script = append(script, g.step(1+g.IntN(n)))
@@ -118,7 +131,7 @@ func (g *generator) step(on int) step {
 		g.up[on] = false
 		return step{On: on, Drop: true}
 	case x < 20:
-		g.up[on] = false
+		g.up[on], g.dead[g.had[on]] = false, true
 		return step{On: on, Ask: []request{{Op: opName(wire.OpCloseSession)}}}
 	case x < 26:
 		g.up[on] = false
@@ -138,8 +151,12 @@ func (g *generator) step(on int) step {
 			if wire.Op(s.Ask[len(s.Ask)-1].Op) == wire.OpSetACL {
 				// Whether the real server judges what comes behind it in one flight by the
 				// old list or the new one is a matter of luck.
-				break
+				return s
 			}
+		}
+		if g.chance(6) {
+			g.up[on], g.dead[g.had[on]] = false, true
+			s.Ask = append(s.Ask, request{Op: opName(wire.OpCloseSession)})
 		}
 		return s
 	}
@@ -163,23 +180,41 @@ func (g *generator) open(on int) step {
 			o.Of = on
 		}
 		o.Pass = draw(g.Rand, weighted[string]{{80, ""}, {10, "wrong"}, {2, "short"}, {2, "null"}})
-		for g.had[on] && !g.had[o.Of] {
-			o.Of = 1 + g.IntN(maxLinks)
+		if g.had[o.Of] == 0 {
+			o.Of = 0
 		}
 	}
 	if g.chance(2) {
 		o.Of = -1
 	}
-	o.Seen = draw(g.Rand, weighted[string]{{60, ""}, {30, "last"}, {8, "ahead"}})
+	o.Seen = draw(g.Rand, weighted[string]{{110, ""}, {30, "last"}, {8, "ahead"}})
 	if g.chance(3) {
 		o.Cut = 2 + g.IntN(30)
 	}
-	if o.Of > 0 && o.Of != on {
-		g.up[o.Of] = false
-	}
-	g.up[on] = o.Pass == "" && o.Seen != "ahead" && o.Cut == 0 && o.Of >= 0
-	g.had[on] = g.had[on] || g.up[on]
+	g.opened(on, o)
 	return step{On: on, Open: &o}
+}
+
+// opened guesses what comes of a handshake.
+func (g *generator) opened(on int, o opening) {
+	g.up[on] = false
+	if o.Seen == "ahead" || o.Cut > 1 || o.Of < 0 {
+		return
+	}
+	if o.Of == 0 {
+		g.born++
+		g.up[on], g.had[on] = true, g.born
+		return
+	}
+	sess := g.had[o.Of]
+	for other := range g.up {
+		if g.had[other] == sess {
+			g.up[other] = false
+		}
+	}
+	if o.Pass == "" && !g.dead[sess] {
+		g.up[on], g.had[on] = true, sess
+	}
 }
 
 func (g *generator) auth(on int) step {
@@ -194,14 +229,14 @@ func (g *generator) auth(on int) step {
 	case 3:
 		r.Xid = wire.XidAuth
 	case 4:
-		r.Data = draw(g.Rand, weighted[string]{{1, ""}, {1, ":"}, {1, "a:b:c"}, {1, "é:ü"}})
+		r.Data = draw(g.Rand, weighted[string]{{1, ""}, {1, ":"}, {1, "a:b:c"}, {1, "é:ü"}, {1, "😀:x"}})
 	}
 	return step{On: on, Ask: []request{r}}
 }
 
 func (g *generator) wait(on int) step {
 	if g.chance(60) {
-		g.up[on] = false
+		g.up[on], g.dead[g.had[on]] = false, true
 		return step{On: on, Expire: int(draw(g.Rand, weighted[int32]{{1, 1}, {1, 399}, {1, 400}, {1, 433}, {1, -5}}))}
 	}
 	if g.chance(50) && !notServed[wire.OpCreateTTL] {
@@ -236,7 +271,39 @@ func (g *generator) path() string {
 	case g.chance(8):
 		return draw(g.Rand, containers)
 	}
+	if len(g.tree) > 0 && g.chance(60) {
+		return g.tree[g.IntN(len(g.tree))]
+	}
 	return draw(g.Rand, paths)
+}
+
+// birthplace is a path at which nothing is and something can be.
+func (g *generator) birthplace() string {
+	for range 20 {
+		path := draw(g.Rand, paths)
+		up := path[:max(1, strings.LastIndexByte(path, '/'))]
+		if !slices.Contains(g.tree, path) && (up == "~" || slices.Contains(g.tree, up)) {
+			return path
+		}
+	}
+	return g.path()
+}
+
+// believe takes in what a request may have changed.
+func (g *generator) believe(r request) {
+	switch wire.Op(r.Op) {
+	case wire.OpCreate, wire.OpCreate2, wire.OpCreateTTL:
+		if r.Cut == 0 && r.ACL == "" && r.Flags&2 == 0 && strings.HasPrefix(r.Path, "~/") && !slices.Contains(g.tree, r.Path) {
+			g.tree = append(g.tree, r.Path)
+		}
+	case wire.OpDelete:
+		if r.Cut == 0 && (r.Version == -1 || r.Version == 0) {
+			below := func(p string) bool { return strings.HasPrefix(p, r.Path+"/") }
+			if !slices.ContainsFunc(g.tree, below) {
+				g.tree = slices.DeleteFunc(g.tree, func(p string) bool { return p == r.Path })
+			}
+		}
+	}
 }
 
 // inContainer reports whether a path is a container's or below one.
@@ -253,6 +320,7 @@ func (g *generator) request() request {
 	if g.chance(1) {
 		r.Xid = draw(g.Rand, weighted[int32]{{1, wire.XidSetWatches}, {1, -100}, {1, math.MinInt32}, {1, 1}, {1, math.MaxInt32}})
 	}
+	g.believe(r)
 	return r
 }
 
@@ -290,6 +358,9 @@ func (g *generator) plain(op wire.Op) request {
 		}
 	case wire.OpRemoveWatches, wire.OpCheckWatches:
 		r.Mode = draw(g.Rand, weighted[int32]{{4, 1}, {4, 2}, {4, 3}, {1, 0}, {1, 4}, {1, 5}})
+		if op == wire.OpCheckWatches && !strings.HasPrefix(r.Path, "~") {
+			r.Path = "~" // it counts everybody's watches
+		}
 	case wire.OpMulti:
 		g.multi(&r)
 	case wire.OpMultiRead:
@@ -324,6 +395,9 @@ func (g *generator) create(r *request) {
 	r.Data, r.Null, r.Size = d.Data, d.Null, d.Size
 	r.ACL = draw(g.Rand, aclNames)
 	r.Flags = draw(g.Rand, createFlags)
+	if g.chance(60) {
+		r.Path = g.birthplace()
+	}
 	switch wire.Op(r.Op) {
 	case wire.OpCreateContainer:
 		r.Path = draw(g.Rand, containers)
@@ -393,7 +467,7 @@ func (g *generator) multiRead(r *request) {
 
 func (g *generator) setWatches(r *request) {
 	r.Path = ""
-	r.Back = g.IntN(30)
+	r.Back = g.IntN(40) - 5
 	for i := range r.Paths {
 		if i >= 3 && wire.Op(r.Op) == wire.OpSetWatches {
 			break

@@ -81,8 +81,14 @@ func (p *player) begin() error {
 // newSession is the handshake of a client that wants nothing special.
 var newSession = wire.ConnectRequest{TimeoutMs: 60_000, Password: make([]byte, 16)}
 
-// seen is the zxid before the given number of steps.
-func (p *player) seen(back int) int64 { return p.after[max(0, len(p.after)-1-back)] }
+// seen is the zxid before the given number of steps, or one that is still to
+// come.
+func (p *player) seen(back int) int64 {
+	if back < 0 {
+		return p.after[len(p.after)-1] - int64(back)
+	}
+	return p.after[max(0, len(p.after)-1-back)]
+}
 
 func (p *player) say(format string, args ...any) {
 	p.lines = append(p.lines, fmt.Sprintf("%d ", p.now)+fmt.Sprintf(format, args...))
@@ -264,7 +270,7 @@ func (p *player) untilEnd(on int, l *link) {
 
 func (p *player) drop(on int) {
 	if l := p.links[on]; l != nil {
-		l.nc.Close()
+		l.hangUp()
 		delete(p.links, on)
 	}
 }

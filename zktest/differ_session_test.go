@@ -72,6 +72,20 @@ func (l *link) read(wait time.Duration) (frame, error) {
 	return frame{h, payload[wire.ReplyHeaderLen:]}, nil
 }
 
+// hangUp ends a connection and waits until the server has taken notice: others
+// can see in checkWatches that there was a watch on it.
+func (l *link) hangUp() {
+	defer l.nc.Close()
+	if c, ok := l.nc.(*net.TCPConn); !ok || c.CloseWrite() != nil {
+		return
+	}
+	for {
+		if _, err := l.readFrame(mustEnd); err != nil {
+			return
+		}
+	}
+}
+
 func isSilence(err error) bool { return errors.Is(err, os.ErrDeadlineExceeded) }
 
 // open makes a connection and, on it, a new session or one that there was.

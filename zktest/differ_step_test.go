@@ -94,8 +94,12 @@ func parseStep(text string) (step, error) {
 	return s, err
 }
 
-// nullPath stands for a string that is not there, which a client may send.
-const nullPath = "(null)"
+// nullPath stands for a string that is not there, which a client may send,
+// notUTF8 for one that no text is.
+const (
+	nullPath = "(null)"
+	notUTF8  = "~/(not UTF-8)"
+)
 
 // acls are the lists that scripts use. Somebody whom sweep can be may always
 // administer, so that what a script has made can be removed.
@@ -122,6 +126,8 @@ var acls = map[string][]rawACL{
 	"badip":     {{31, "ip", "127.0.0.1/33"}},
 	"emptied":   {{31, "", ""}},
 	"late":      {open[0], {31, "nobody", "x"}},
+	"foreign":   {{16, "world", "anyone"}, {31, "digest", "é:x"}, {31, "digest", "😀:x"}, {31, "digest", ":"}},
+	"nulls":     {{31, nullPath, nullPath}},
 }
 
 // encoder turns a script's values into bytes.
@@ -135,6 +141,10 @@ func (c encoder) path(p string) string { return strings.Replace(p, "~", c.root, 
 func (c encoder) string(e *wire.Encoder, p string) {
 	if p == nullPath {
 		e.Int32(-1)
+		return
+	}
+	if p == notUTF8 {
+		e.String(c.root + "/\xff\xfe\xc3\x28\xed\xa0\xbd\xe2\x82/\xf0\x9f\x98a\xf4\x90\x80\x80\xc0\x80\xf8\x88\x80\x80\xe0\x80\x80\xf0\x80\x80\xf1\x80(\xe2\x82")
 		return
 	}
 	e.String(c.path(p))
@@ -163,7 +173,12 @@ func (c encoder) acl(e *wire.Encoder, name string) {
 		e.Int32(-1)
 		return
 	}
-	encodeACL(e, list)
+	e.Int32(int32(len(list)))
+	for _, a := range list {
+		e.Int32(a.perms)
+		c.string(e, a.scheme)
+		c.string(e, a.name)
+	}
 }
 
 // body appends what follows a request's header.

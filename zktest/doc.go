@@ -80,6 +80,13 @@
 //   - The words envi, dirs, hash, gtmk and stmk are unknown, for they are about a
 //     Java process and its files; mntr has no lines for each top-level znode, for
 //     they are of as many names as a test has.
+//   - A setACL counts at once. ZooKeeper judges what comes behind it in one flight
+//     by the old list or by the new one, as chance has it.
+//   - A null path in a multi is refused as what cannot be read, under a zxid of
+//     its own. ZooKeeper shows that zxid with the next write, and sends the body
+//     of an empty multi behind the error.
+//   - A createSession from a client is an operation that nobody knows. ZooKeeper
+//     gives the connection another session.
 //   - Requests of a client are not read while 16 MiB of answers wait for it, and
 //     once 64 MiB of events do, or 10 s after its connection should have ended,
 //     it is cut off. ZooKeeper keeps all, until its memory ends.

@@ -1,8 +1,6 @@
 package zktest
 
 import (
-	"unicode/utf8"
-
 	"github.com/zkfence/zkfence/internal/wire"
 )
 
@@ -44,24 +42,6 @@ const (
 // stateConnected is the state in every event that a server sends.
 const stateConnected int32 = 3
 
-// null is a string of length -1 on the wire. What is not UTF-8 cannot come from
-// a client, for text lets nothing else through.
-const null = "\xff"
-
-// text reads a string: null for length -1, U+FFFD for every byte that is not
-// part of a character.
-func text(d *wire.Decoder) string {
-	b := d.Rest()
-	s := d.String()
-	if len(b) >= 4 && b[0] == 0xff && b[1] == 0xff && b[2] == 0xff && b[3] == 0xff && d.Err() == nil {
-		return null
-	}
-	if !utf8.ValidString(s) {
-		s = string([]rune(s))
-	}
-	return s
-}
-
 // count reads the length of a vector whose elements take at least min bytes
 // each. Lengths below zero are none, -1 a null.
 func count(d *wire.Decoder, min int) (n int, isNull bool) {
@@ -83,14 +63,6 @@ func texts(d *wire.Decoder) []string {
 		list = append(list, text(d))
 	}
 	return list
-}
-
-func putText(e *wire.Encoder, s string) {
-	if s == null {
-		e.Int32(-1)
-		return
-	}
-	e.String(s)
 }
 
 // createRequest is the body of create, create2, createContainer and createTTL.
@@ -211,8 +183,8 @@ func encodeACLs(e *wire.Encoder, list []acl) {
 	e.Int32(int32(len(list)))
 	for _, a := range list {
 		e.Int32(a.perms)
-		e.String(a.scheme)
-		e.String(a.name)
+		putText(e, a.scheme)
+		putText(e, a.name)
 	}
 }
 
@@ -234,6 +206,6 @@ func eventFrame(kind int32, path string) []byte {
 	e := newFrame(wire.ReplyHeader{Xid: wire.XidEvent, Zxid: -1})
 	e.Int32(kind)
 	e.Int32(stateConnected)
-	e.String(path)
+	putText(e, path)
 	return sealFrame(e)
 }
