@@ -53,30 +53,6 @@ func (s *Server) act() time.Duration {
 	return s.armed - s.now()
 }
 
-// reap deletes what is to be reaped, each under its own zxid.
-func (s *Server) reap() int {
-	paths := s.ahead.tree.reapable(time.Now().UnixMilli())
-	for _, path := range paths {
-		s.commit(&txn{op: OpDelete, changes: []change{{op: OpDelete, path: path}}}, nil)
-	}
-	return len(paths)
-}
-
-// ReapContainers deletes the containers that have lost their last child, and the
-// nodes without children that have not been changed for longer than their TTL,
-// as the server does by itself every so often (WithContainerInterval). It
-// returns how many went.
-func (s *Server) ReapContainers() int {
-	n := 0
-	// A server that nobody leads reaps nothing.
-	_ = s.command(func(leader *Server) error {
-		s.acted("ReapContainers", Request{}, "")
-		n = leader.reap()
-		return nil
-	})
-	return n
-}
-
 // Stall stops the server, or lets it go on: meanwhile it processes nothing,
 // expires nothing, and its clock stands still, so that sessions have as much
 // time left after it as before. Connections are accepted and stay open; what

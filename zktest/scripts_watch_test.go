@@ -3,6 +3,36 @@ package zktest_test
 import "github.com/zkfence/zkfence/internal/wire"
 
 var watchScripts = []script{
+	{"Watches", func(d *differ) {
+		a, b := d.client("A"), d.client("B")
+		for _, c := range []*rawClient{a, b} {
+			d.do(c, wire.OpExists, watched(d.root, true))
+			d.do(c, wire.OpGetData, watched(d.root, true))
+			d.do(c, wire.OpGetChildren, watched(d.root, true))
+		}
+		d.do(a, wire.OpCreate, create(d.root, "", 0, open...))
+		for _, c := range []*rawClient{a, b} {
+			d.do(c, wire.OpGetData, watched(d.root, true))
+			d.do(c, wire.OpGetChildren2, watched(d.root, true))
+			d.do(c, wire.OpExists, watched(d.root+"/k", true))
+		}
+		d.do(a, wire.OpSetACL, setACL(d.root, -1, open...))
+		d.do(a, wire.OpCreate, create(d.root+"/k", "", 1, open...))
+		d.do(a, wire.OpSetData, setData(d.root, "1", -1))
+		d.do(a, wire.OpSetData, setData(d.root, "2", -1))
+		for _, c := range []*rawClient{a, b} {
+			d.do(c, wire.OpGetData, watched(d.root+"/k", true))
+			d.do(c, wire.OpGetChildren, watched(d.root+"/k", true))
+			d.do(c, wire.OpGetChildren, watched(d.root, true))
+		}
+		d.do(b, wire.OpDelete, versioned(d.root+"/k", -1))
+		d.do(b, wire.OpSetWatches, setWatches(0, []string{d.root, d.root + "/gone"}, []string{d.root, d.root + "/new"}, []string{d.root, d.root + "/gone"}))
+		last := d.do(b, wire.OpSync, onPath("/")).Zxid
+		d.do(b, wire.OpSetWatches, setWatches(last, []string{d.root}, nil, []string{d.root}))
+		d.do(a, wire.OpCreate, create(d.root+"/new", "", 0, open...))
+		d.do(a, wire.OpSetData, setData(d.root, "3", -1))
+		d.do(a, wire.OpDelete, versioned(d.root+"/new", -1))
+	}},
 	{"PersistentWatches", func(d *differ) {
 		a, b, c := d.client("A"), d.client("B"), d.client("C")
 		d.do(a, wire.OpAddWatch, versioned(d.root, persistentWatch))

@@ -230,27 +230,6 @@ func (t *tree) setSequence(c change) {
 	t.noteEmpty(c.path, n)
 }
 
-// noteEmpty puts a node on the list of those to be reaped, if it is one.
-func (t *tree) noteEmpty(path string, n *znode) {
-	if n.kind == container && n.counter > 0 && n.children.len() == 0 {
-		t.empty[path] = struct{}{}
-	}
-}
-
-// reapable returns the paths of what the reaper deletes at now, sorted: the
-// containers that have had children and have none, and the nodes that have no
-// children and have not been changed for longer than their TTL.
-func (t *tree) reapable(now int64) []string {
-	paths := sortedKeys(t.empty)
-	for p := range t.transient {
-		if n := t.nodes[p]; n.children.len() == 0 && now-n.mtime > n.ttl {
-			paths = append(paths, p)
-		}
-	}
-	slices.Sort(paths)
-	return paths
-}
-
 func sortedKeys(m map[string]struct{}) []string {
 	out := make([]string, 0, len(m))
 	for k := range m {

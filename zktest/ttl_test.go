@@ -83,7 +83,17 @@ func TestNodesWithATTL(t *testing.T) {
 		})
 	})
 
-	t.Run("AreAPersistentParentsOfEphemerals", func(t *testing.T) {
+	t.Run("HaveAPositiveOneOrTheConnectionEnds", func(t *testing.T) {
+		// A real server ends itself over this one.
+		minute(t, func(w *scene, a *rawClient) {
+			a.send(wire.OpCreateTTL, createTTL("/plain", "", 0, -1, open...))
+			a.gone()
+			require.False(t, w.srv.Exists("/plain"))
+			require.Len(t, w.srv.Sessions(), 1, "the session lives")
+		})
+	})
+
+	t.Run("CanBeParentsOfEphemerals", func(t *testing.T) {
 		minute(t, func(w *scene, a *rawClient) {
 			require.Zero(t, a.must(wire.OpCreate, create("/t/e", "", 1, open...)).Err)
 			a.must(wire.OpCloseSession, nil)
