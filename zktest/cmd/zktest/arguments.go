@@ -2,9 +2,7 @@ package main
 
 import (
 	"fmt"
-	"math"
 	"strconv"
-	"strings"
 
 	"github.com/zkfence/zkfence/internal/wire"
 	"github.com/zkfence/zkfence/zktest"
@@ -53,138 +51,9 @@ func times(text string) (int, error) {
 	return n, nil
 }
 
-func (c *call) opTimes(fault func(zktest.Op, int)) error {
-	o, err := op(c.arg(0))
-	if err != nil {
-		return err
+func isOn(text string) (bool, error) {
+	if text != "on" && text != "off" {
+		return false, fmt.Errorf("%q: must be on or off", text)
 	}
-	n, err := times(c.arg(1))
-	if err == nil {
-		fault(o, n)
-	}
-	return err
-}
-
-func (c *call) dropReply() error   { return c.opTimes(c.on.DropReply) }
-func (c *call) dropRequest() error { return c.opTimes(c.on.DropRequest) }
-
-func (c *call) steal() error {
-	n, err := times(c.arg(0))
-	if err == nil {
-		c.on.Steal(n)
-	}
-	return err
-}
-
-func (c *call) newSession() error {
-	n, err := times(c.arg(0))
-	if err == nil {
-		c.on.NewSession(n)
-	}
-	return err
-}
-
-func (c *call) switched(set func(bool)) error {
-	switch on := c.arg(0); on {
-	case "on", "off":
-		set(on == "on")
-		return nil
-	default:
-		return fmt.Errorf("%q: must be on or off", on)
-	}
-}
-
-func (c *call) freeze() error {
-	switch d := c.arg(0); d {
-	case "":
-		c.on.Freeze(zktest.BothWays)
-	case "to-server":
-		c.on.Freeze(zktest.ToServer)
-	case "to-client":
-		c.on.Freeze(zktest.ToClient)
-	default:
-		return fmt.Errorf("%q: must be to-server or to-client, or nothing for both", d)
-	}
-	return nil
-}
-
-func (c *call) count() error {
-	o := zktest.AnyOp
-	if name := c.arg(0); name != "" {
-		var err error
-		if o, err = op(name); err != nil {
-			return err
-		}
-	}
-	c.print(strconv.Itoa(c.on.Count(o)))
-	return nil
-}
-
-func (c *call) trace() error {
-	n := 20
-	if text := c.arg(0); text != "" {
-		var err error
-		if n, err = strconv.Atoi(text); err != nil || n < 1 {
-			return fmt.Errorf("%q: no number of lines", text)
-		}
-	}
-	for line := range strings.Lines(c.on.Trace(n)) {
-		c.print(strings.TrimSuffix(line, "\n"))
-	}
-	return nil
-}
-
-func (c *call) expire() error {
-	id, err := session(c.arg(0))
-	if err != nil {
-		return err
-	}
-	return c.t.expire(id)
-}
-
-func (c *call) sessions() error {
-	for _, s := range c.t.server.Sessions() {
-		connected := "disconnected"
-		if s.Connected {
-			connected = "connected"
-		}
-		c.print(strings.TrimSpace(fmt.Sprintf("%#x %v %s %s", uint64(s.ID), s.Timeout, connected, strings.Join(s.Ephemerals, " "))))
-	}
-	return nil
-}
-
-func (c *call) create() error { return c.t.server.Create(c.arg(0), []byte(c.arg(1))) }
-
-func (c *call) delete() error { return c.t.server.Delete(c.arg(0)) }
-
-func (c *call) get() error {
-	data, _, err := c.t.server.Get(c.arg(0))
-	if err == nil {
-		// Quoted, because data may have lines of its own.
-		c.print(strconv.Quote(string(data)))
-	}
-	return err
-}
-
-func (c *call) children() error {
-	if !c.t.server.Exists(c.arg(0)) {
-		return fmt.Errorf("children of %q: %w", c.arg(0), zktest.ErrNoNode)
-	}
-	for _, name := range c.t.server.Children(c.arg(0)) {
-		c.print(name)
-	}
-	return nil
-}
-
-func (c *call) setSequence() error {
-	next, err := strconv.ParseInt(c.arg(1), 10, 32)
-	if err != nil {
-		return fmt.Errorf("%q: no number from %d to %d", c.arg(1), math.MinInt32, math.MaxInt32)
-	}
-	return c.t.server.SetSequence(c.arg(0), int32(next))
-}
-
-func (c *call) reap() error {
-	c.print(strconv.Itoa(c.t.server.ReapContainers()))
-	return nil
+	return text == "on", nil
 }

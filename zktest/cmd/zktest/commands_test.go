@@ -2,6 +2,7 @@ package main
 
 import (
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -25,15 +26,19 @@ type desk struct {
 }
 
 // soon has its client connect again without the second's wait of the usual one.
-type soon struct{ server string }
+type soon struct {
+	servers []string
+	next    int
+}
 
-func (p *soon) Init(servers []string) error { p.server = servers[0]; return nil }
-func (p *soon) Len() int                    { return 1 }
+func (p *soon) Init(servers []string) error { p.servers = servers; return nil }
+func (p *soon) Len() int                    { return len(p.servers) }
+func (p *soon) Connected()                  {}
 func (p *soon) Next() (server string, retryStart bool) {
 	<-time.After(5 * time.Millisecond)
-	return p.server, false
+	p.next++
+	return p.servers[p.next%len(p.servers)], false
 }
-func (p *soon) Connected() {}
 
 // sit starts what args say, in this process.
 func sit(t *testing.T, args ...string) *desk {
@@ -50,11 +55,11 @@ func sit(t *testing.T, args ...string) *desk {
 	// The client drops events when its own channel is full.
 	d.states = make(chan zk.State, 1<<16)
 	var events <-chan zk.Event
-	d.conn, events, err = zk.Connect([]string{d.t.addr}, 10*time.Second, zk.WithLogger(quiet{}), zk.WithHostProvider(&soon{}),
+	d.conn, events, err = zk.Connect(strings.Split(d.t.addr, ","), 10*time.Second, zk.WithLogger(quiet{}), zk.WithHostProvider(&soon{}),
 		zk.WithEventCallback(func(e zk.Event) { d.states <- e.State }))
 	require.NoError(t, err)
 	t.Cleanup(func() {
-		d.t.Heal()
+		d.do("heal")
 		d.conn.Close()
 		for range events {
 		}
@@ -73,7 +78,7 @@ func (d *desk) await(want zk.State) {
 				return
 			}
 		case <-limit:
-			d.Fatalf("the client is not %v\n%s", want, d.t.Trace(30))
+			d.Fatalf("the client is not %v\n%s", want, d.do("trace 30"))
 		}
 	}
 }
@@ -254,7 +259,7 @@ func TestFaultCommands(t *testing.T) {
 // sender no answer.
 func (d *desk) meanwhile(asked <-chan error) {
 	d.Helper()
-	for d.t.Count(zktest.OpCreate) == 0 {
+	for d.t.faults[0].Count(zktest.OpCreate) == 0 {
 		select {
 		case err := <-asked:
 			d.Fatalf("answered: %v", err)
@@ -313,10 +318,12 @@ func TestCommandsSayWhatIsWrong(t *testing.T) {
 		"freeze both":          `"both": must be to-server or to-client, or nothing for both`,
 		"trace 0":              `"0": no number of lines`,
 		"count all":            `"all": no operation; they are called as in create, getChildren2 or closeSession, and any is all but ping and createSession`,
-		"for":                  `usage: for SESSION COMMAND… or from HOST COMMAND…`,
-		"for 7":                `usage: for SESSION COMMAND… or from HOST COMMAND…`,
+		"for":                  scopes,
+		"for 7":                scopes,
 		"for x cut":            `"x": no session id, which is decimal or 0x and hexadecimal`,
-		"for 7 wipe":           `wipe: acts on the whole server`,
+		"for 7 wipe":           `wipe: does not act on less than the whole`,
+		"on 1 cut":             `servers have numbers only with -ensemble`,
+		"leader":               `leader: only with -ensemble`,
 		"for 7 for 8 cut":      `"for": no such command; help lists them`,
 		"expire":               `usage: expire SESSION`,
 		"expire 0":             `"0": no session id, which is decimal or 0x and hexadecimal`,
@@ -337,8 +344,8 @@ func TestCommandsSayWhatIsWrong(t *testing.T) {
 
 func TestAProxyHasNoServersCommands(t *testing.T) {
 	d := sit(t, "-proxy", zktest.New(t).Addr())
-	for _, c := range unscoped() {
-		if c.serverOnly {
+	for _, c := range append(local(), global()...) {
+		if c.needs == aServer {
 			require.Equal(t, "error: "+c.name+": not with -proxy\n", d.do(c.name+" / 1"))
 			require.NotContains(t, d.do("help"), "  "+c.usage()+" ")
 		}
@@ -347,8 +354,8 @@ func TestAProxyHasNoServersCommands(t *testing.T) {
 
 // A command that help does not show is one that nobody finds.
 func TestHelpListsEveryCommand(t *testing.T) {
-	help := sit(t).do("help")
-	for _, c := range append(scoped(), unscoped()...) {
+	help := sit(t, "-addr", "127.0.0.1:0", "-ensemble", "3").do("help")
+	for _, c := range slices.Concat(scoped(), local(), global()) {
 		require.Regexp(t, `(?m)^  \Q`+c.usage()+`\E +\Q`+c.help+`\E$`, help)
 	}
 }

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/zkfence/zkfence/zktest"
@@ -17,6 +19,7 @@ type options struct {
 	tick, container        time.Duration
 	minTimeout, maxTimeout time.Duration
 	seed                   uint64
+	ensemble               int
 	legacy                 bool
 	commands, trace        bool
 }
@@ -31,8 +34,9 @@ func parse(args []string, stderr io.Writer) (options, error) {
 	f.DurationVar(&o.tick, "tick", 100*time.Millisecond, "unit in which sessions expire")
 	f.DurationVar(&o.minTimeout, "min-timeout", 200*time.Millisecond, "shortest session timeout that is granted")
 	f.DurationVar(&o.maxTimeout, "max-timeout", time.Minute, "longest session timeout that is granted")
-	f.DurationVar(&o.container, "container-interval", time.Minute, "how often empty containers are deleted; 0: only by the command reap")
+	f.DurationVar(&o.container, "container-interval", time.Minute, "how often emptied containers and nodes past their TTL are deleted; 0: only by the command reap")
 	f.Uint64Var(&o.seed, "seed", 1, "what session ids and passwords follow from")
+	f.IntVar(&o.ensemble, "ensemble", 1, "how many servers; several are an ensemble, at the port of -addr and those that follow")
 	f.BoolVar(&o.legacy, "legacy-sequence", false, "let sequence numbers wrap, as up to ZooKeeper 3.5; since 3.6 they stick at 2147483647")
 	f.BoolVar(&o.commands, "commands", false, "read commands from standard input, and end with it")
 	f.BoolVar(&o.trace, "trace", false, "log everything that happens to standard error")
@@ -50,6 +54,9 @@ func parse(args []string, stderr io.Writer) (options, error) {
 	return o, o.check(f)
 }
 
+// mostServers bounds -ensemble: no real one has more that vote.
+const mostServers = 9
+
 func (o options) check(f *flag.FlagSet) error {
 	const least = time.Millisecond
 	if _, _, err := net.SplitHostPort(o.addr); err != nil {
@@ -62,6 +69,8 @@ func (o options) check(f *flag.FlagSet) error {
 		return fmt.Errorf("-min-timeout %v: must be at least %v", o.minTimeout, least)
 	case o.maxTimeout < o.minTimeout:
 		return fmt.Errorf("-max-timeout %v: must not be less than -min-timeout %v", o.maxTimeout, o.minTimeout)
+	case o.ensemble < 1 || o.ensemble > mostServers:
+		return fmt.Errorf("-ensemble %d: must be from 1 to %d servers", o.ensemble, mostServers)
 	case o.container < 0:
 		return fmt.Errorf("-container-interval %v: must not be negative", o.container)
 	case o.proxy == "":
@@ -88,23 +97,62 @@ func (o options) start() (*target, error) {
 		if err != nil {
 			return nil, err
 		}
-		return &target{Target: &p.Target, faults: p.Faults, addr: p.Addr(), close: p.Close, expire: p.Expire}, nil
+		return &target{addr: p.Addr(), faults: []*zktest.Faults{p.Faults}, close: p.Close, expire: p.Expire}, nil
 	}
-	l, err := net.Listen("tcp", o.addr)
+	listeners, err := o.listen()
 	if err != nil {
-		return nil, fmt.Errorf("-addr %s: %w", o.addr, err)
+		return nil, err
 	}
-	s, err := zktest.Start(o.server(l)...)
+	if o.ensemble == 1 {
+		s, err := zktest.Start(append(o.server(), zktest.WithListener(listeners[0]))...)
+		if err != nil {
+			return nil, errors.Join(err, listeners[0].Close())
+		}
+		return &target{addr: s.Addr(), faults: []*zktest.Faults{s.Faults}, servers: []*zktest.Server{s}, close: s.Close, expire: s.Expire}, nil
+	}
+	e, err := zktest.StartEnsemble(o.ensemble, append(o.server(), zktest.WithListeners(listeners...))...)
 	if err != nil {
-		return nil, errors.Join(err, l.Close())
+		for _, l := range listeners {
+			err = errors.Join(err, l.Close())
+		}
+		return nil, err
 	}
-	return &target{Target: &s.Target, faults: s.Faults, addr: s.Addr(), close: s.Close, expire: s.Expire, server: s}, nil
+	t := &target{addr: strings.Join(e.Addrs(), ","), servers: e.Servers(), ensemble: e, close: e.Close}
+	t.expire = func(id int64) error { return t.head().Expire(id) }
+	for _, s := range t.servers {
+		t.faults = append(t.faults, s.Faults)
+	}
+	return t, nil
 }
 
-// server are the options of a server on l.
-func (o options) server(l net.Listener) []zktest.Option {
+// listen takes the ports: the one of -addr and those that follow it, or free ones.
+func (o options) listen() ([]net.Listener, error) {
+	host, port, err := net.SplitHostPort(o.addr)
+	if err != nil {
+		return nil, err
+	}
+	var all []net.Listener
+	for i := range o.ensemble {
+		addr := o.addr
+		if n, err := strconv.Atoi(port); err == nil && n != 0 {
+			addr = net.JoinHostPort(host, strconv.Itoa(n+i))
+		}
+		l, err := net.Listen("tcp", addr)
+		if err != nil {
+			for _, l := range all {
+				err = errors.Join(err, l.Close())
+			}
+			return nil, fmt.Errorf("-addr %s: %w", addr, err)
+		}
+		all = append(all, l)
+	}
+	return all, nil
+}
+
+// server are the options of every server.
+func (o options) server() []zktest.Option {
 	opts := []zktest.Option{
-		zktest.WithListener(l), zktest.WithSeed(o.seed), zktest.WithTick(o.tick),
+		zktest.WithSeed(o.seed), zktest.WithTick(o.tick),
 		zktest.WithSessionTimeouts(o.minTimeout, o.maxTimeout), zktest.WithContainerInterval(o.container),
 	}
 	if o.legacy {
@@ -113,9 +161,11 @@ func (o options) server(l net.Listener) []zktest.Option {
 	return opts
 }
 
-// openness says who else can reach an address, or nothing.
+// openness says who else can reach an address, or nothing. Of several it is the
+// first: all are on one host.
 func openness(addr string) string {
-	host, _, err := net.SplitHostPort(addr)
+	first, _, _ := strings.Cut(addr, ",")
+	host, _, err := net.SplitHostPort(first)
 	if ip := net.ParseIP(host); err == nil && ip != nil && ip.IsLoopback() {
 		return ""
 	}

@@ -4,9 +4,11 @@
 //
 //	go run github.com/zkfence/zkfence/zktest/cmd/zktest
 //	go run github.com/zkfence/zkfence/zktest/cmd/zktest -commands -addr 127.0.0.1:0
+//	go run github.com/zkfence/zkfence/zktest/cmd/zktest -commands -ensemble 3
 //	go run github.com/zkfence/zkfence/zktest/cmd/zktest -commands -proxy 127.0.0.1:2181
 //
-// It prints "serving on host:port" once clients can connect. It ends with status 0
+// It prints "serving on host:port" once clients can connect, with the addresses of
+// an ensemble in one word, host:port,host:port,host:port. It ends with status 0
 // on an interrupt or SIGTERM, with 2 for flags that make no sense and with 1 if it
 // cannot serve. With -proxy it stands in front of a real ZooKeeper on this machine
 // instead, and breaks the connections to that.
@@ -23,6 +25,7 @@
 //	drop-reply create           the next create is carried out, its reply lost
 //	for 0x1d2a cut              closes that session's connection
 //	expire 0x1d2a               ends the session
+//	on 2 cut                    closes the connections to the ensemble's second server
 package main
 
 import (

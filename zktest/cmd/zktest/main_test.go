@@ -186,7 +186,7 @@ func TestASeedSaysWhichSessionsThereAre(t *testing.T) {
 		defer n.Close()
 		l, err := n.Listen("10.0.0.1:2181")
 		require.NoError(t, err)
-		s, err := zktest.Start(o.server(l)...)
+		s, err := zktest.Start(append(o.server(), zktest.WithListener(l))...)
 		require.NoError(t, err)
 		defer s.Close()
 		conn, events, err := zk.Connect([]string{s.Addr()}, 10*time.Second, zk.WithLogger(quiet{}), zk.WithDialer(n.Dialer("a")))
@@ -216,6 +216,8 @@ func TestRefusesWhatMakesNoSense(t *testing.T) {
 		{"-min-timeout -1s", `-min-timeout -1s: must be at least 1ms`},
 		{"-min-timeout 5s -max-timeout 2s", `-max-timeout 2s: must not be less than -min-timeout 5s`},
 		{"-container-interval -1ns", `-container-interval -1ns: must not be negative`},
+		{"-ensemble 0", `-ensemble 0: must be from 1 to 9 servers`},
+		{"-ensemble 10", `-ensemble 10: must be from 1 to 9 servers`},
 		{"-seed x", `invalid value "x" for flag -seed: parse error`},
 		{"-addr localhost", `-addr "localhost": must be host:port`},
 		{"-proxy 2181", `-proxy "2181": must be host:port`},

@@ -9,14 +9,25 @@ import (
 	"github.com/zkfence/zkfence/zktest"
 )
 
-// target is what commands act on: a server, or a proxy in front of one.
+// target is what commands act on: a server, a proxy in front of one, or an ensemble.
 type target struct {
-	*zktest.Target
-	faults *zktest.Faults
-	addr   string
-	close  func()
-	expire func(session int64) error
-	server *zktest.Server // nil behind a proxy
+	addr     string           // as clients want it: several addresses with commas
+	faults   []*zktest.Faults // each server's, or the proxy's
+	servers  []*zktest.Server // none behind a proxy
+	ensemble *zktest.Ensemble // nil if there is none
+	close    func()
+	expire   func(session int64) error
+}
+
+// head is the server that an operator talks to: the leader, since others may be late
+// or cut off, and what is asked of them waits until they have it.
+func (t *target) head() *zktest.Server {
+	if t.ensemble != nil {
+		if s := t.ensemble.Leader(); s != nil {
+			return s
+		}
+	}
+	return t.servers[0]
 }
 
 // longestCommand bounds a line of input; a path may be long.
@@ -45,5 +56,18 @@ func (t *target) obey(in io.Reader, out io.Writer) error {
 
 // tell writes everything that happens to out, until it is stopped.
 func (t *target) tell(out io.Writer) (stop func()) {
-	return t.Follow(zktest.LogTo(slog.New(slog.NewTextHandler(out, &slog.HandlerOptions{Level: slog.LevelDebug}))))
+	log := slog.New(slog.NewTextHandler(out, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	var stops []func()
+	for i, f := range t.faults {
+		each := log
+		if t.ensemble != nil {
+			each = log.With("server", i+1)
+		}
+		stops = append(stops, f.Follow(zktest.LogTo(each)))
+	}
+	return func() {
+		for _, stop := range stops {
+			stop()
+		}
+	}
 }
