@@ -1,7 +1,7 @@
 // Package zktest is a ZooKeeper in memory, for tests.
 //
-// It is one standalone server that speaks the real wire protocol, so any client
-// works with it. It promises no durability, no ensemble, no limit on memory and
+// It is a standalone server, or an ensemble, that speaks the real wire protocol,
+// so any client works with it. It promises no durability, no limit on memory and
 // no speed; it is no server for production.
 //
 // A test that loses a reply, with go-zookeeper's client: the znode is created,
@@ -40,6 +40,48 @@
 // been sent, Trace prints it, and Follow tells all of it as it comes, to a
 // slog.Logger by way of LogTo.
 //
+// # Ensembles
+//
+// NewEnsemble starts several servers that agree on one log, as ZooKeeper's do.
+// Each serves clients at an address of its own; between them there are no sockets
+// but a model of Zab, ZooKeeper's protocol, on one mutex and one clock, so that it
+// runs in virtual time too, and there a seed repeats bit for bit. What it models:
+//
+//   - Writes, Syncs and handshakes go to the leader, which judges writes by all that
+//     it has proposed, and commits what a majority has logged. The others apply it
+//     when they hear of the commit, which takes WithPeerDelay and WithApplyDelay,
+//     and answer reads and pings from what they have applied. Requests behind a
+//     write or Sync of the same connection wait for it.
+//   - The leader tracks sessions. It hears of the clients of others by their answers
+//     to its pings, every half tick, and by handshakes, not by forwarded requests.
+//     After a session has moved, its old connection reads on at a follower, and ends
+//     at the first write; at the leader it ends at the first request. A new leader
+//     gives every session the timeout again that it began with.
+//   - A follower that has heard nothing from its leader for WithSyncLimit closes its
+//     clients' connections and looks for a leader; so does a leader that misses its
+//     majority for as long, plus a tick at most. Until then it answers whatever
+//     needs no majority: a follower reads and pings, a leader Syncs and handshakes
+//     as well.
+//   - An election takes WithElectionTime. Among servers that can talk to each other,
+//     a majority, the one with the longest log wins, then the last in order. The
+//     epoch in the zxids goes up and their counter starts again. What the winner has
+//     in its log is committed, what only others have never happened.
+//
+// Isolate, CutOneWay, Depose, Elect, Lag, Kill and Restart break it, Heal takes back
+// what can be; Stall of a server stops its process. AwaitLeader waits for an
+// election.
+//
+//	ens := zktest.NewEnsemble(t, 3)
+//	conn, _, err := zk.Connect(ens.Addrs(), 5*time.Second)
+//	...
+//	ens.Depose() // its leader answers on, and nothing that it is told is so
+//
+// What it does not model: observers, weights and reconfiguration; local sessions;
+// a disk, which is always fast and never lost; votes that arrive one by one, so
+// that no election fails halfway; and bandwidth between servers. A Network carries
+// nothing of what servers tell each other: partitions of their hosts cut off
+// clients alone.
+//
 // # Operations
 //
 // All that a client of ZooKeeper 3.8 can send, answered as a standalone server
@@ -68,7 +110,7 @@
 //
 //   - Lists of children, the order of events to several clients and of the
 //     ephemerals of an ended session are sorted: a test must be repeatable.
-//   - Requests are served one at a time, so that pipelined creates never see a
+//   - Requests are judged one at a time, so that pipelined creates never see a
 //     sequence number beyond the last one for a moment. SetSequence makes those.
 //   - What kills a thread of ZooKeeper 3.8, and with it the server, has no effect
 //     here and ends its connection: a check that succeeds outside of a multi, and a
@@ -95,7 +137,8 @@
 //
 // # How it is built
 //
-// One mutex guards tree, watches and sessions, all of it pure state. Each
+// One mutex guards tree, watches and sessions, of an ensemble those of all servers,
+// all of it pure state. Each
 // connection has a reader, which shows frames to the fault layer and then takes
 // the mutex to serve them, and a writer, which empties a queue. One goroutine
 // keeps time. check.go judges writes without changing anything, tree.go applies

@@ -16,6 +16,7 @@ func (e *Ensemble) Isolate(s *Server) {
 	m := e.own(s)
 	e.group.mu.Lock()
 	defer e.group.unlock()
+	s.acted("Isolate", Request{}, "")
 	for _, o := range e.members {
 		e.link(m, o).cut()
 		e.link(o, m).cut()
@@ -29,6 +30,7 @@ func (e *Ensemble) CutOneWay(from, to *Server) {
 	a, b := e.own(from), e.own(to)
 	e.group.mu.Lock()
 	defer e.group.unlock()
+	from.acted("CutOneWay", Request{}, fmt.Sprintf("to server %d", b.id))
 	e.link(a, b).cut()
 	e.announce()
 }
@@ -48,6 +50,7 @@ func (e *Ensemble) Depose() *Server {
 	if old == nil {
 		return nil
 	}
+	old.acted("Depose", Request{}, "")
 	for _, o := range e.members {
 		e.link(o, old.member).cut()
 	}
@@ -67,6 +70,7 @@ func (e *Ensemble) Elect() {
 	defer e.group.unlock()
 	for _, m := range e.members {
 		if m.role != down && m.s.stalled == nil {
+			m.s.acted("Elect", Request{}, "")
 			m.look()
 		}
 	}
@@ -85,6 +89,7 @@ func (e *Ensemble) Lag(s *Server, d time.Duration) {
 	m := e.own(s)
 	e.group.mu.Lock()
 	defer e.group.unlock()
+	s.acted("Lag", Request{}, d.String())
 	m.apply.setLag(m, d)
 }
 
@@ -96,6 +101,7 @@ func (e *Ensemble) Kill(s *Server) {
 	e.group.mu.Lock()
 	defer e.group.unlock()
 	if m.role != down {
+		s.acted("Kill", Request{}, "")
 		m.become(down)
 	}
 }
@@ -107,6 +113,7 @@ func (e *Ensemble) Restart(s *Server) {
 	e.group.mu.Lock()
 	defer e.group.unlock()
 	if m.role == down && !m.s.closed {
+		s.acted("Restart", Request{}, "")
 		m.look()
 	}
 }
@@ -123,6 +130,7 @@ func (e *Ensemble) Heal() {
 		}
 	}
 	for _, m := range e.members {
+		m.s.acted("Heal", Request{}, "of the ensemble")
 		m.apply.setLag(m, 0)
 	}
 	e.announce()

@@ -31,10 +31,13 @@ const (
 	// Ended is the end of a session; Note says whether it was closed or expired. A
 	// Proxy sees only what its clients are told.
 	Ended
+	// Became is a change of a server's part in its ensemble; Note says what it is
+	// now.
+	Became
 )
 
 func (k Kind) String() string {
-	names := [...]string{"", "opened", "closed", "asked", "answered", "notified", "broke", "acted", "began", "ended"}
+	names := [...]string{"", "opened", "closed", "asked", "answered", "notified", "broke", "acted", "began", "ended", "became"}
 	if int(k) < len(names) {
 		return names[k]
 	}

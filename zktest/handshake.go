@@ -19,7 +19,10 @@ func (m *member) greet(c *conn, q wire.ConnectRequest, timeout time.Duration) {
 			leader.tracker[id].owner = m
 			return *t
 		}}
-		r.finish = func(*txn, []Stat) { m.greeted(c, id, timeout) }
+		r.finish = func(*txn, []Stat) {
+			m.greeted(c, id, timeout)
+			c.account.note(wire.RequestHeader{Op: OpCreateSession}, wire.OK, s.zxid, s.now())
+		}
 		c.line = append(c.line, r)
 		m.submit(r)
 		m.drain(c)

@@ -22,7 +22,7 @@ func LogTo(l *slog.Logger) func(Entry) {
 
 func (e Entry) level() slog.Level {
 	switch {
-	case e.Kind == Broke, e.Kind == Acted, e.Kind == Ended && e.Note != endClosed:
+	case e.Kind == Broke, e.Kind == Acted, e.Kind == Became, e.Kind == Ended && e.Note != endClosed:
 		return slog.LevelWarn
 	case e.Kind == Opened, e.Kind == Closed, e.Op == OpPing:
 		return slog.LevelDebug

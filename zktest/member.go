@@ -15,6 +15,10 @@ const (
 	down
 )
 
+func (r role) String() string {
+	return [...]string{"looking for a leader", "about to follow", "about to lead", "down"}[r]
+}
+
 // member is a server's part in an ensemble. The group's mutex guards it.
 type member struct {
 	s    *Server
@@ -71,6 +75,7 @@ func (m *member) within(when time.Duration, do func()) {
 func (m *member) become(r role) {
 	m.term++
 	m.role, m.serving = r, false
+	m.note(r.String())
 	if m.bond != nil {
 		m.bond.close(m)
 		m.bond = nil
@@ -111,8 +116,11 @@ func (m *member) serve() {
 		}
 	}
 	m.serving = true
+	m.note(fmt.Sprintf("%s in epoch %d, from zxid %#x", m.s.mode(), m.current, m.known))
 	m.e.announce()
 }
+
+func (m *member) note(part string) { m.s.put(Entry{Kind: Became, Note: part}) }
 
 // learn applies, in its time, what has been committed up to zxid.
 func (m *member) learn(zxid int64) {

@@ -17,8 +17,13 @@ type TB interface {
 	Fatalf(format string, args ...any)
 }
 
-// Server is a ZooKeeper in memory, one standalone server. All its methods,
-// those of Faults included, are safe for concurrent use.
+// Server is a ZooKeeper in memory: a standalone server, or one of an Ensemble.
+// All its methods, those of Faults included, are safe for concurrent use.
+//
+// What a method of an ensemble's server tells of the state is that server's own
+// view, which can be late. What a method changes goes through the leader, as a
+// client's writes do: it returns once this server has applied it, or with
+// ErrNotServing if the server has no leader, or loses it meanwhile.
 type Server struct {
 	*Faults
 	*group
