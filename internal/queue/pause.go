@@ -2,7 +2,6 @@ package queue
 
 import (
 	"context"
-	"math/rand/v2"
 	"time"
 
 	"github.com/zkfence/zkfence/internal/session"
@@ -28,7 +27,7 @@ func (r *retry) begin() { _, r.next = r.s.Connection() }
 // pause returns nil when it is time to try again, else why never.
 func (r *retry) pause(ctx context.Context) error {
 	r.wait = min(max(2*r.wait, shortestPause), longestPause, r.s.Timeout()/8)
-	timer := time.NewTimer(r.wait/2 + rand.N(r.wait/2+1))
+	timer := time.NewTimer(session.Jitter(r.wait))
 	defer timer.Stop()
 	select {
 	case <-timer.C:

@@ -39,6 +39,9 @@ func (s *Session) dial(network, address string, _ time.Duration) (net.Conn, erro
 			t.Stop()
 		}
 	}
+	if s.blown.Load() {
+		return newConn(s, nil, 0), nil
+	}
 	limit := s.handshakeLimit()
 	sock, err := s.openWithin(s.ctx, network, address, limit)
 	if s.blown.Load() {

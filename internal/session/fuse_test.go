@@ -94,6 +94,33 @@ func TestAReconnectThatGrantsLessShortensTrust(t *testing.T) {
 	require.InDelta(t, 2.85, s.Remaining().Seconds(), 0.2)
 }
 
+// An end that comes while the dialer pauses must not let it dial once more: that
+// connection would be a stranger's to the server, and cost the successor's a turn.
+func TestAfterTheEndNobodyIsDialled(t *testing.T) {
+	s := loose(t)
+	dialled := make(chan struct{}, 100)
+	s.client.cfg.Dialer = func(string, string, time.Duration) (net.Conn, error) {
+		dialled <- struct{}{}
+		return nil, net.ErrClosed
+	}
+	s.servers.tried = 100 // so that the pause is long
+	done := make(chan error, 1)
+	go func() {
+		_, err := s.dial("tcp", "127.0.0.1:1", 0)
+		done <- err
+	}()
+	select {
+	case <-done:
+		require.FailNow(t, "there was no pause")
+	case <-time.After(20 * time.Millisecond):
+	}
+	s.end(Replaced)
+	require.NoError(t, <-done)
+	_, err := s.dial("tcp", "127.0.0.1:1", 0)
+	require.NoError(t, err)
+	require.Empty(t, dialled)
+}
+
 // The interleaving that the fuse is there for cannot be had from outside: the
 // zk.Conn writes after the session has ended and before the server was told.
 func TestAfterTheEndTheGoodbyeIsAllThatLeaves(t *testing.T) {

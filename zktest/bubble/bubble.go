@@ -128,7 +128,8 @@ func (b *B) servers() []*zktest.Server {
 // Dialer returns what a client on the host of that name dials with; it has the
 // type of go-zookeeper's Dialer.
 func (b *B) Dialer(host string) func(network, address string, timeout time.Duration) (net.Conn, error) {
-	return b.Net.Dialer(host)
+	d := &dialer{seed: b.Seed, host: label(host), dial: b.Net.Dialer(host), parties: map[invitation]*party{}}
+	return d.Dial
 }
 
 // Servers returns the list of servers for a client: the one address, or those
