@@ -23,6 +23,21 @@ func TestGoZookeeper(t *testing.T) {
 		operate(t, c)
 	})
 
+	t.Run("FourLetterWords", func(t *testing.T) {
+		s := zktest.New(t)
+		c, _, err := zk.Connect([]string{s.Addr()}, 10*time.Second, zk.WithLogger(quiet{}))
+		require.NoError(t, err)
+		defer c.Close()
+		_, err = c.Sync("/")
+		require.NoError(t, err)
+		require.Equal(t, []bool{true}, zk.FLWRuok([]string{s.Addr()}, time.Second))
+		// It cannot read the line about itself, which every server's answer has.
+		list, _ := zk.FLWCons([]string{s.Addr()}, time.Second)
+		require.Len(t, list[0].Clients, 1)
+		require.Equal(t, c.SessionID(), list[0].Clients[0].SessionID)
+		require.Equal(t, 10*time.Second, time.Duration(list[0].Clients[0].Timeout)*time.Millisecond)
+	})
+
 	t.Run("OperationsInVirtualTime", func(t *testing.T) {
 		inScene(t, func(w *scene) {
 			c, _ := w.zk("A", 10*time.Second)
@@ -147,6 +162,15 @@ func operate(t *testing.T, c *zk.Conn) {
 	acl, _, err := c.GetACL("/d")
 	require.NoError(t, err)
 	require.Equal(t, everyone, acl)
+	path, err = c.CreateTTL("/ttl-", nil, zk.FlagPersistentSequentialWithTTL, everyone, time.Hour)
+	require.NoError(t, err)
+	require.Equal(t, "/ttl-0000000002", path)
+	_, err = c.SetACL("/d", zk.WorldACL(zk.PermRead), 0)
+	require.NoError(t, err)
+	_, err = c.Set("/d", nil, -1)
+	require.ErrorIs(t, err, zk.ErrNoAuth)
+	_, err = c.IncrementalReconfig(nil, []string{"2"}, -1)
+	require.ErrorIs(t, err, zk.ErrReconfigDisabled)
 }
 
 // What virtual time cannot show is two things in one instant.
