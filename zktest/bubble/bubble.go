@@ -14,9 +14,6 @@ import (
 // are counted on from 1.
 const serverAddr = "10.0.0.%d:2181"
 
-// traceTail is how many requests and events a failed test prints.
-const traceTail = 60
-
 // B is one bubble, inside which its server and network were made.
 type B struct {
 	// T is the bubble's own test: T.Cleanup, T.Context and require belong on it,
@@ -31,13 +28,17 @@ type B struct {
 }
 
 // Run runs fn in a bubble with a server and a network, and takes all of it down
-// inside the bubble. On a failure it prints the seed and the last requests and
-// events that the server has seen.
+// inside the bubble. On a failure it prints the seed, how to run the test again
+// with it, and the end of the server's trace.
 func Run(t *testing.T, fn func(b *B), opts ...Option) {
 	t.Helper()
 	c := config{seed: 1, virtual: 30 * time.Minute, real: 5 * time.Minute}
 	for _, o := range opts {
 		o(&c)
+	}
+	var err error
+	if c.seed, err = overridden(c.seed); err != nil {
+		t.Fatalf("bubble: %v", err)
 	}
 	if c.crypto {
 		seedCrypto(t, c.seed)

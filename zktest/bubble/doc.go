@@ -20,6 +20,25 @@
 // outside would block for real. A mutex held while its goroutine waits for
 // something stops the clock for everybody else.
 //
+// # One seed, one trace
+//
+// The same test with the same seed sees the same requests, events and faults at
+// the same instants, to the nanosecond, in every process and with any number of
+// processors. Server and network see to their part, and B.Dialer to some of the
+// client's: what the goroutines of one client send, or dial, in one instant is
+// sent in an order that follows from the seed. A client must match replies by
+// their numbers for that; b.Net.Dialer leaves the order alone.
+//
+// The rest is the test's. Every client needs a host of its own, or connects at
+// an instant of its own. WithSeededCrypto is needed where crypto/rand matters, as
+// it does for GUIDs, and two goroutines that draw from it in one instant toss a
+// coin; math/rand and the order of maps and of ready cases of a select are chance
+// for good. A go-zookeeper Conn tosses coins in the instant of a disconnection:
+// after a call that failed, or a watch that came, let an instant pass
+// (time.Sleep(1)) before the next call, and close no Conn that is just
+// reconnecting. With several servers it wants a HostProvider that does not
+// shuffle.
+//
 // # The end
 //
 // When the function returns, or fails, partitions are healed and the server's

@@ -20,7 +20,8 @@ type config struct {
 }
 
 // WithSeed sets what latencies, session ids and passwords follow from. It is
-// printed when the test fails. Defaults to 1.
+// printed when the test fails. BUBBLE_SEED in the environment overrides it, for
+// every bubble of the process. Defaults to 1.
 func WithSeed(seed uint64) Option { return func(c *config) { c.seed = seed } }
 
 // WithTick sets the server's tick. Defaults to zktest's.

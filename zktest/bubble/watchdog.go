@@ -3,7 +3,6 @@ package bubble
 import (
 	"fmt"
 	"runtime"
-	"strings"
 	"sync"
 	"time"
 )
@@ -66,21 +65,9 @@ func (w *watchdog) next(d time.Duration, f func()) bool {
 func watchReal(name string, c config) (stop func()) {
 	t := time.AfterFunc(c.real, func() {
 		// The server is not asked for its trace: whoever spins may hold its mutex.
-		panic(fmt.Sprintf("bubble: test %s not done after %s of real time, seed %d\n%s", name, c.real, c.seed, stacks()))
+		panic(fmt.Sprintf("bubble: test %s not done after %s of real time, seed %d: %s\n%s", name, c.real, c.seed, again(name, c.seed), stacks()))
 	})
 	return func() { t.Stop() }
-}
-
-func (b *B) report() string {
-	var out strings.Builder
-	fmt.Fprintf(&out, "bubble: seed %d; the server's last requests and events:\n", b.Seed)
-	for i, s := range b.servers() {
-		if b.Ensemble != nil {
-			fmt.Fprintf(&out, "server %d:\n", i+1)
-		}
-		out.WriteString(s.Trace(traceTail))
-	}
-	return out.String()
 }
 
 func stacks() string {

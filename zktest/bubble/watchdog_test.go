@@ -115,9 +115,17 @@ func TestWatchdog(t *testing.T) {
 
 	t.Run("AFailurePrintsSeedAndTraceAndStillCleansUp", func(t *testing.T) {
 		out := outputOf(t, "failing")
-		require.Contains(t, out, "seed 42;")
+		require.Contains(t, out, "seed 42; to run it again: BUBBLE_SEED=42 go test -count=1 -run '^TestFailing$' .")
 		require.Contains(t, out, `create "/seen"`)
 		require.Contains(t, out, "the cleanup ran")
+	})
+
+	t.Run("TheEnvironmentOverridesTheSeed", func(t *testing.T) {
+		t.Setenv("BUBBLE_SEED", "77")
+		require.Contains(t, outputOf(t, "failing"), "seed 77;")
+		bubble.Run(t, func(b *bubble.B) { require.EqualValues(b.T, 77, b.Seed) }, bubble.WithSeed(3))
+		t.Setenv("BUBBLE_SEED", "x")
+		require.Contains(t, outputOf(t, "failing"), `BUBBLE_SEED="x": not a seed`)
 	})
 
 	t.Run("APanicPrintsTheSeed", func(t *testing.T) {
