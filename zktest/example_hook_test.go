@@ -74,11 +74,7 @@ func ExampleTarget_AtReply() {
 		told <- err
 	}()
 
-	select {
-	case <-told:
-		fmt.Println("too early")
-	case first <- struct{}{}: // whatever must have happened before
-	}
+	first <- struct{}{} // after whatever must have happened before
 	fmt.Println("told:", <-told)
 	// Output:
 	// created, and not told yet: true

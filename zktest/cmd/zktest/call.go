@@ -110,6 +110,7 @@ func (c *call) help() error {
 	if c.t.ensemble != nil {
 		c.print("on SERVER COMMAND…: one of the first two groups, also after for and from, on that server alone")
 	}
+	c.print("OP: as ZooKeeper calls it, each by itself (kazoo's create is create, Curator's create2); any: all but ping and createSession")
 	for _, group := range [][]command{scoped(), local(), global()} {
 		c.print("")
 		for _, cmd := range group {

@@ -18,6 +18,7 @@ func TestEnsemble(t *testing.T) {
 	story("ServesAtThreeAddresses", func(d *desk) {
 		require.Len(d, strings.Split(d.t.addr, ","), 3)
 		d.ok("create /a/b data")
+		require.Equal(d, "  \"data\"\nok\n", d.do("get /a/b"), "wherever it was written")
 		require.NoError(d, d.create("/a/e"))
 		_, err := d.conn.Sync("/")
 		require.NoError(d, err)
@@ -69,6 +70,7 @@ func TestEnsemble(t *testing.T) {
 		d.ok("create /late")
 		require.Equal(d, "error: children of \"/late\": zktest: no such znode\n", d.do("on 1 children /late"))
 		require.Equal(d, "ok\n", d.do("on 3 children /late"))
+		require.Equal(d, "ok\n", d.do("children /late"))
 		d.ok("heal")
 	})
 

@@ -22,8 +22,17 @@ func (c *call) stall() error {
 	return err
 }
 
+// view is the server whose data a command reads: the one it is told, or the leader,
+// which has what has been written before.
+func (c *call) view() *zktest.Server {
+	if c.scoped {
+		return c.servers[0]
+	}
+	return c.t.head()
+}
+
 func (c *call) sessions() error {
-	for _, s := range c.servers[0].Sessions() {
+	for _, s := range c.view().Sessions() {
 		connected := "disconnected"
 		if s.Connected {
 			connected = "connected"
@@ -38,7 +47,7 @@ func (c *call) create() error { return c.t.head().Create(c.arg(0), []byte(c.arg(
 func (c *call) delete() error { return c.t.head().Delete(c.arg(0)) }
 
 func (c *call) get() error {
-	data, _, err := c.servers[0].Get(c.arg(0))
+	data, _, err := c.view().Get(c.arg(0))
 	if err == nil {
 		// Quoted, because data may have lines of its own.
 		c.print(strconv.Quote(string(data)))
@@ -47,10 +56,10 @@ func (c *call) get() error {
 }
 
 func (c *call) children() error {
-	if !c.servers[0].Exists(c.arg(0)) {
+	if !c.view().Exists(c.arg(0)) {
 		return fmt.Errorf("children of %q: %w", c.arg(0), zktest.ErrNoNode)
 	}
-	for _, name := range c.servers[0].Children(c.arg(0)) {
+	for _, name := range c.view().Children(c.arg(0)) {
 		c.print(name)
 	}
 	return nil
