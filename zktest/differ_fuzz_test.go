@@ -100,7 +100,7 @@ func TestFuzzDiffer(t *testing.T) {
 	lines := 0
 	for seed := *differSeed; seed < *differSeed+uint64(seeds); seed++ {
 		script := generate(seed, *differSteps)
-		at, want, got := versus(t, real, exact, script)
+		at, want, _ := versus(t, real, exact, script)
 		lines += len(want)
 		if at == 0 {
 			continue
@@ -109,7 +109,7 @@ func TestFuzzDiffer(t *testing.T) {
 			at, _, _ := versus(t, real, exact, s)
 			return at
 		}, 500)
-		_, want, got = versus(t, real, exact, script)
+		_, want, got := versus(t, real, exact, script)
 		t.Fatalf("seed %d, step %d: a real server and zktest differ. Again: -run %s -differ.seed=%d -differ.seeds=1 -differ.steps=%d\nor, from a file, -differ.script=FILE with\n%s",
 			seed, at, t.Name(), seed, *differSteps, report(script, want, got))
 	}

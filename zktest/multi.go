@@ -47,12 +47,12 @@ func decodeOperation(op Op, d *wire.Decoder) operation {
 	case OpCreate, OpCreate2, OpCreateContainer, OpCreateTTL:
 		r := decodeCreate(op, d)
 		// In a multi the flag decides what becomes of a create.
-		switch {
-		case r.flags == flagTTL || r.flags == flagSequentialTTL:
+		switch r.flags {
+		case flagTTL, flagSequentialTTL:
 			if op != OpCreateTTL {
 				return func(*judge, author) (change, Code) { return change{}, wire.MarshallingError }
 			}
-		case r.flags == flagContainer:
+		case flagContainer:
 			op, r.ttl = OpCreateContainer, -1
 		default:
 			op, r.ttl = OpCreate, -1

@@ -66,4 +66,4 @@ func (s *scene) watcher(conn *zk.Conn, name string) {
 // aMoment lets the instant go by in which a call has failed or a watch has come:
 // go-zookeeper fails what waits to be sent just before or just after a request
 // that is made in the very instant of a disconnection.
-func aMoment() { time.Sleep(1) }
+func aMoment() { time.Sleep(time.Nanosecond) }

@@ -110,8 +110,8 @@ func TestAfterTheEndNobodyIsDialled(t *testing.T) {
 		done <- err
 	}()
 	select {
-	case <-done:
-		require.FailNow(t, "there was no pause")
+	case err := <-done:
+		require.FailNow(t, "there was no pause", "%v", err)
 	case <-time.After(20 * time.Millisecond):
 	}
 	s.end(Replaced)
