@@ -101,9 +101,11 @@ func (s *names) encode(e *wire.Encoder) {
 	}
 }
 
+// clone returns a set that shares nothing that changes.
 func (s *names) clone() names {
-	c := names{blocks: make([][]string, len(s.blocks)), n: s.n}
-	for i, b := range s.blocks {
+	c := *s
+	c.blocks = slices.Clone(s.blocks)
+	for i, b := range c.blocks {
 		c.blocks[i] = slices.Clone(b)
 	}
 	return c
