@@ -74,11 +74,13 @@ func (c *canon) event(f frame) string {
 
 func (c *canon) reply(r request, f frame) string {
 	s := fmt.Sprintf("%d %s", f.Err, c.zxid(f.Zxid))
-	if f.Err != 0 || len(f.body) == 0 {
-		if len(f.body) > 0 {
-			s += fmt.Sprintf(" +%x", f.body)
-		}
+	// What a multi had ready when it failed as a whole goes out with the error.
+	many := wire.Op(r.Op) == wire.OpMulti || wire.Op(r.Op) == wire.OpMultiRead
+	switch {
+	case len(f.body) == 0:
 		return s
+	case f.Err != 0 && !many:
+		return s + fmt.Sprintf(" +%x", f.body)
 	}
 	d := wire.NewDecoder(f.body)
 	s += c.body(r, d)
