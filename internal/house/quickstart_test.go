@@ -1,8 +1,10 @@
 package house_test
 
 import (
+	"go/ast"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -33,4 +35,36 @@ func TestTheLostReplyIsPrintedAsItRuns(t *testing.T) {
 		comment.WriteString("//" + line)
 	}
 	require.Contains(t, read("zktest/doc.go"), "//\n"+comment.String()+"//\n")
+}
+
+// Every name in the README's tables of faults and limits is one that zktest exports.
+func TestTheReadmesFaultsExist(t *testing.T) {
+	exported := make(map[string]bool)
+	for _, s := range sources(t) {
+		if s.test || s.pkg.name() != "zktest" {
+			continue
+		}
+		for _, d := range s.ast.Decls {
+			switch d := d.(type) {
+			case *ast.FuncDecl:
+				exported[d.Name.Name] = true
+			case *ast.GenDecl:
+				for _, spec := range d.Specs {
+					if typ, ok := spec.(*ast.TypeSpec); ok {
+						exported[typ.Name.Name] = true
+					}
+				}
+			}
+		}
+	}
+	readme, err := os.ReadFile(filepath.Join(root(t), "README.md"))
+	require.NoError(t, err)
+	_, rest, found := strings.Cut(string(readme), "\n## zktest")
+	require.True(t, found)
+	section, _, _ := strings.Cut(rest, "\n## ")
+	names := regexp.MustCompile("`(?:zktest\\.)?([A-Z]\\w*)(?:\\(.*?\\))?`").FindAllStringSubmatch(section, -1)
+	require.Greater(t, len(names), 30)
+	for _, name := range names {
+		require.True(t, exported[name[1]], "zktest has no %s", name[1])
+	}
 }
