@@ -13,6 +13,7 @@ import (
 // locks has clients contend for one lock.
 func locks(s *scene) {
 	for _, host := range hosts {
+		time.Sleep(between(s.chance("start "+host), time.Millisecond, 20*time.Millisecond)) // or all would draw their GUIDs at once
 		c, err := zkconn.Dial(s.T.Context(), s.Servers(), zkconn.WithDialer(s.Dialer(host)), zkconn.WithSessionTimeout(6*time.Second),
 			zkconn.WithServerTick(100*time.Millisecond), zkconn.WithIdentity(host))
 		require.NoError(s.T, err)

@@ -35,8 +35,9 @@ type scenario struct {
 
 func scenarios() map[string]scenario {
 	return map[string]scenario{
-		"watches": {run: func(s *scene) { watches(s); s.weather(everyFault) }},
-		"locks":   {run: func(s *scene) { locks(s); s.weather(faultsForLocks) }},
+		"watches":  {run: func(s *scene) { watches(s); s.weather(everyFault) }},
+		"locks":    {run: func(s *scene) { locks(s); s.weather(faultsForLocks) }},
+		"ensemble": {run: func(s *scene) { locks(s); s.reign() }, opts: []bubble.Option{bubble.WithEnsemble(3)}},
 	}
 }
 

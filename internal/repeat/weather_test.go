@@ -77,3 +77,27 @@ func everyFault() []fault {
 		},
 	)
 }
+
+// reign breaks what the servers of an ensemble say to each other.
+func (s *scene) reign() {
+	r, e := s.chance("reign"), s.Ensemble
+	for time.Now().Before(s.end) {
+		time.Sleep(between(r, time.Second, 4*time.Second))
+		server, lasts := e.Servers()[r.IntN(3)], between(r, 100*time.Millisecond, 4*time.Second)
+		switch r.IntN(5) {
+		case 0:
+			e.Isolate(server)
+		case 1:
+			e.Depose()
+		case 2:
+			e.Elect()
+		case 3:
+			e.Lag(server, lasts)
+		case 4:
+			e.Kill(server)
+		}
+		time.Sleep(lasts)
+		e.Heal()
+		e.Restart(server)
+	}
+}
