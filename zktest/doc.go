@@ -117,9 +117,6 @@
 //     createTTL of a node without TTL that gives a negative one.
 //   - Lasting watches on a null path are refused. ZooKeeper takes them, and fails to
 //     clean up when their connection ends.
-//   - A multi with a null path is refused like any other that is malformed.
-//     ZooKeeper loses its zxid on the way to the answer.
-//   - createSession inside of a session, which no client sends, is unknown.
 //   - There are no quotas: nodes below /zookeeper/quota are like any other. They
 //     limit nobody by default, and few clients know of them.
 //   - The words envi, dirs, hash, gtmk and stmk are unknown, for they are about a
