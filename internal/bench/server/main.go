@@ -7,6 +7,11 @@
 // heap and a scheduler with the clients, and in a process of its own, as the
 // real one has. The clients are as bare as can be, one request at a time on
 // each connection. The figures are worth something only as ratios.
+//
+// The limit is for zktest in a process of its own, and for one client of it in
+// this one. Where many clients and zktest are one process and the machine is
+// busy, the real server has a second process's share of it: that figure is
+// printed and says as much about the machine.
 package main
 
 import (
@@ -122,8 +127,12 @@ func run(ctx context.Context, real string, rounds, requests int, limit float64) 
 			here, own := ratio(took[1], took[0]), ratio(took[2], took[0])
 			fmt.Printf("| %s | %d | %v | %v | %.2f | %v | %.2f |\n", sc.name, conns,
 				micros(took[0]), micros(took[1]), here, micros(took[2]), own)
-			if limit > 0 && max(here, own) > limit {
-				slow = append(slow, fmt.Sprintf("%s over %d connections (%.2f)", sc.name, conns, max(here, own)))
+			worst := own
+			if conns == 1 {
+				worst = max(here, own)
+			}
+			if limit > 0 && worst > limit {
+				slow = append(slow, fmt.Sprintf("%s over %d connections (%.2f)", sc.name, conns, worst))
 			}
 		}
 	}
