@@ -24,8 +24,10 @@ import (
 // In a bubble a seed repeats bit for bit, for every arrival has an instant of
 // its own: each link and direction draws its latencies from a generator seeded
 // with the seed and the two names, and only uses instants of its own lane.
-// That holds as long as connections, Dialer and Listen calls come in the same
-// order, and no two goroutines of one host write at one instant.
+// What several connections send in one instant arrives in the order of the
+// connections. That holds as long as Dialer and Listen calls come in the same
+// order, no two goroutines of one host dial at one instant, and none write on
+// one connection at one instant; package bubble sees to the last two.
 //
 // Not promised: bandwidth, loss, or that a dead link is ever given up; a
 // partition holds bytes back for as long as it lasts.

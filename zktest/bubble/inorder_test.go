@@ -198,6 +198,29 @@ func TestWhoDialsInOneInstant(t *testing.T) {
 		})
 	})
 
+	t.Run("ThoseWithTheShorterTimeoutGoFirst", func(t *testing.T) {
+		for range 20 {
+			bubble.Run(t, func(b *bubble.B) {
+				dial := b.Dialer("x")
+				ports := make([]string, 3)
+				var all sync.WaitGroup
+				for i := range ports {
+					all.Go(func() {
+						c, err := dial("tcp", b.Server.Addr(), time.Duration(i+1)*time.Second)
+						if err != nil {
+							b.T.Error(err)
+							return
+						}
+						ports[i] = c.LocalAddr().String()
+						_ = c.Close() // nothing was sent
+					})
+				}
+				all.Wait()
+				require.IsIncreasing(b.T, ports)
+			})
+		}
+	})
+
 	t.Run("WhatFailsOneFailsAll", func(t *testing.T) {
 		bubble.Run(t, func(b *bubble.B) {
 			b.Net.Partition("x", b.Server.Addr())
