@@ -48,12 +48,17 @@ func connect(ctx context.Context) (*testcontainers.DockerClient, error) {
 	defer cancel()
 	docker, err := testcontainers.NewDockerClientWithOpts(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrNoEngine, err)
+		return nil, noEngine(err)
 	}
 	if _, err := docker.Ping(ctx, client.PingOptions{}); err != nil {
-		return nil, errors.Join(fmt.Errorf("%w: %w", ErrNoEngine, err), docker.Close())
+		return nil, errors.Join(noEngine(err), docker.Close())
 	}
 	return docker, nil
+}
+
+// noEngine says why in one line, for a test that is skipped by it.
+func noEngine(err error) error {
+	return fmt.Errorf("%w: %s", ErrNoEngine, strings.ReplaceAll(err.Error(), "\n", "; "))
 }
 
 // owner says whose containers are ours: this process's.

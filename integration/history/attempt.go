@@ -1,0 +1,106 @@
+package history
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/zkfence/zkfence/fencing"
+)
+
+// attempt is what became of one call of Lock. Times are -1 where it did not
+// happen.
+type attempt struct {
+	worker, path string
+	id           uint64
+
+	began, granted, unlocking, released, lost, failed time.Duration
+
+	node    string        // the last that it enrolled with
+	token   fencing.Token // if granted
+	trusted time.Duration // the latest time up to which it was told that it holds
+	reason  string        // of the loss
+}
+
+func (a *attempt) String() string { return fmt.Sprintf("%s's attempt %d", a.worker, a.id) }
+
+// end is when the hold's trust was over, by its own doing or by its promises.
+func (a *attempt) end() time.Duration {
+	end := a.trusted
+	for _, t := range []time.Duration{a.unlocking, a.lost} {
+		if t >= 0 && t < end {
+			end = t
+		}
+	}
+	return end
+}
+
+// fault is a time in which holds may be lost.
+type fault struct {
+	name, worker string
+	from, to     time.Duration // to is -1 if it was never healed
+	frees        bool
+}
+
+// book is a history, sorted into what belongs together.
+type book struct {
+	attempts []*attempt // in the order in which they began
+	faults   []*fault
+	gone     map[string]time.Duration
+	last     time.Duration
+}
+
+func gather(events []Event) *book {
+	type key struct {
+		worker, path string
+		id           uint64
+	}
+	b := &book{gone: map[string]time.Duration{}}
+	known := map[key]*attempt{}
+	open := map[[2]string]*fault{}
+	for _, e := range events {
+		b.last = max(b.last, e.At)
+		switch e.Kind {
+		case Gone:
+			b.gone[e.Worker] = e.At
+		case Fault:
+			f := &fault{name: e.Reason, worker: e.Worker, from: e.At, to: -1, frees: e.Frees}
+			open[[2]string{e.Reason, e.Worker}] = f
+			b.faults = append(b.faults, f)
+		case Healed:
+			if f := open[[2]string{e.Reason, e.Worker}]; f != nil {
+				f.to = e.At
+			}
+		case Began, Enrolled, Granted, Belief, Unlocking, Released, Lost, Failed:
+			k := key{e.Worker, e.Path, e.Attempt}
+			a := known[k]
+			if a == nil {
+				a = &attempt{worker: e.Worker, path: e.Path, id: e.Attempt, began: e.At,
+					granted: -1, unlocking: -1, released: -1, lost: -1, failed: -1, trusted: -1}
+				known[k] = a
+				b.attempts = append(b.attempts, a)
+			}
+			a.add(e)
+		}
+	}
+	return b
+}
+
+func (a *attempt) add(e Event) {
+	switch e.Kind {
+	case Enrolled:
+		a.node = e.Node
+	case Granted:
+		a.granted, a.token = e.At, e.Token
+		a.trusted = max(a.trusted, e.At)
+	case Belief:
+		a.trusted = max(a.trusted, e.At+e.Remaining)
+	case Unlocking:
+		a.unlocking = e.At
+	case Released:
+		a.released = e.At
+	case Lost:
+		a.lost, a.reason = e.At, e.Reason
+	case Failed:
+		a.failed = e.At
+	}
+}

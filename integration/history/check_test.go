@@ -1,0 +1,174 @@
+package history_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/zkfence/zkfence/fencing"
+	"github.com/zkfence/zkfence/integration/history"
+)
+
+const grace = 100 * time.Millisecond
+
+func token(n uint64) fencing.Token {
+	t, err := fencing.FromUint64(n)
+	if err != nil {
+		panic(err)
+	}
+	return t
+}
+
+func stamp(n, seq uint64) fencing.Stamp { return fencing.Stamp{Token: token(n), Seq: seq} }
+
+const ms = time.Millisecond
+
+// of is an event of a worker's attempt.
+func of(at time.Duration, worker string, attempt uint64, kind history.Kind) history.Event {
+	return history.Event{At: at, Worker: worker, Attempt: attempt, Path: "/l", Kind: kind}
+}
+
+func enrolled(at time.Duration, worker string, attempt uint64, node string) history.Event {
+	e := of(at, worker, attempt, history.Enrolled)
+	e.Node = node
+	return e
+}
+
+func granted(at time.Duration, worker string, attempt, n uint64) history.Event {
+	e := of(at, worker, attempt, history.Granted)
+	e.Token = token(n)
+	return e
+}
+
+func belief(at time.Duration, worker string, attempt uint64, left time.Duration) history.Event {
+	e := of(at, worker, attempt, history.Belief)
+	e.Remaining = left
+	return e
+}
+
+func accepted(at time.Duration, s fencing.Stamp) history.Event {
+	return history.Event{At: at, Kind: history.Accepted, Stamp: s}
+}
+
+func fault(at time.Duration, kind history.Kind, name, worker string) history.Event {
+	return history.Event{At: at, Kind: kind, Reason: name, Worker: worker}
+}
+
+func command(at time.Duration, worker string, op uint64, c history.Command) history.Event {
+	return history.Event{At: at, Kind: history.Sent, Worker: worker, Op: op, Command: c}
+}
+
+func answer(at time.Duration, worker string, op uint64, a history.Answer) history.Event {
+	return history.Event{At: at, Kind: history.Answered, Worker: worker, Op: op, Answer: a}
+}
+
+// handover is a history that breaks no rule: A holds and lets go, B follows.
+func handover() []history.Event {
+	return []history.Event{
+		of(0, "A", 1, history.Began), enrolled(1*ms, "A", 1, "a-lock-0000000001"), granted(2*ms, "A", 1, 10),
+		belief(3*ms, "A", 1, 500*ms),
+		of(4*ms, "B", 1, history.Began), enrolled(5*ms, "B", 1, "b-lock-0000000002"),
+		command(6*ms, "A", 1, history.Command{Call: history.Write, Stamp: stamp(10, 1), Value: "a"}),
+		accepted(7*ms, stamp(10, 1)),
+		answer(8*ms, "A", 1, history.Answer{OK: true, Last: stamp(10, 1)}),
+		of(9*ms, "A", 1, history.Unlocking), granted(10*ms, "B", 1, 11), of(11*ms, "A", 1, history.Released),
+		command(12*ms, "B", 1, history.Command{Call: history.Read}),
+		answer(13*ms, "B", 1, history.Answer{OK: true, Last: stamp(10, 1), Value: "a"}),
+		of(14*ms, "B", 1, history.Unlocking), of(15*ms, "B", 1, history.Released),
+	}
+}
+
+func rules(events []history.Event) []history.Rule {
+	var rules []history.Rule
+	for _, v := range history.Check(events, grace) {
+		rules = append(rules, v.Rule)
+	}
+	return rules
+}
+
+func TestAHandoverBreaksNoRule(t *testing.T) {
+	require.Empty(t, history.Check(handover(), grace))
+	require.Empty(t, history.Check(nil, grace))
+}
+
+// without takes out the events of a kind of a worker's.
+func without(events []history.Event, worker string, kind history.Kind) (kept []history.Event) {
+	for _, e := range events {
+		if e.Worker != worker || e.Kind != kind {
+			kept = append(kept, e)
+		}
+	}
+	return kept
+}
+
+// Each rule is broken by one change to a history that breaks none.
+func TestEachRuleIsBrokenByWhatItNames(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		events []history.Event
+		want   []history.Rule
+	}{
+		{"AnOlderOwnersCommandIsAccepted", append(handover(), accepted(20*ms, stamp(11, 1)), accepted(21*ms, stamp(10, 2))), []history.Rule{history.Backwards}},
+		{"ACommandIsAcceptedTwice", append(handover(), accepted(20*ms, stamp(10, 1))), []history.Rule{history.Backwards}},
+		{"ACommandIsAcceptedAfterALaterOne", append(handover(), accepted(20*ms, stamp(11, 2)), accepted(21*ms, stamp(11, 1))), []history.Rule{history.Backwards}},
+
+		// A's unlock is not to be seen, so its promise of 500 ms stands.
+		{"AGrantWithinAnothersTrust", append(without(handover(), "A", history.Unlocking), of(510*ms, "A", 1, history.Unlocking)), []history.Rule{history.Overlap}},
+		{"AGrantWithinAnothersTrustThatEndsWithItsProcess", append(without(handover(), "A", history.Unlocking), fault(3500*time.Microsecond, history.Gone, "", "A")), []history.Rule{history.Overlap}},
+
+		{"ALossWithoutAFault", append(without(handover(), "B", history.Unlocking), of(14*ms, "B", 1, history.Lost)), []history.Rule{history.Causeless}},
+		{"ALossByAnothersFault", append(without(handover(), "B", history.Unlocking), fault(0, history.Fault, "freeze", "A"), of(14*ms, "B", 1, history.Lost)), []history.Rule{history.Causeless}},
+		{"ALossLongAfterTheFault", append(without(handover(), "B", history.Unlocking), fault(0, history.Fault, "kill", ""), fault(1*ms, history.Healed, "kill", ""), of(114*ms, "B", 1, history.Lost)), []history.Rule{history.Causeless}},
+		{"ALossBeforeTheFault", append(without(handover(), "B", history.Unlocking), of(14*ms, "B", 1, history.Lost), fault(15*ms, history.Fault, "kill", "")), []history.Rule{history.Causeless}},
+
+		{"AGrantPastAnEarlierContender", []history.Event{
+			of(0, "A", 1, history.Began), enrolled(1*ms, "A", 1, "a-lock-0000000001"),
+			of(0, "B", 1, history.Began), enrolled(2*ms, "B", 1, "b-lock-0000000002"),
+			granted(3*ms, "B", 1, 11), of(4*ms, "B", 1, history.Unlocking), of(5*ms, "B", 1, history.Released),
+			granted(6*ms, "A", 1, 10), of(7*ms, "A", 1, history.Unlocking), of(8*ms, "A", 1, history.Released),
+		}, []history.Rule{history.Unfair}},
+
+		{"ANodeIsLeft", append(handover(), history.Event{At: 30 * ms, Kind: history.Leftover, Path: "/l", Node: "x"}), []history.Rule{history.Orphan}},
+
+		{"AWaiterNeverEnds", append(handover(), of(20*ms, "C", 1, history.Began)), []history.Rule{history.Endless}},
+		{"AHoldNeverEnds", without(without(handover(), "B", history.Unlocking), "B", history.Released), []history.Rule{history.Endless}},
+		{"AReleaseNeverEnds", without(handover(), "B", history.Released), []history.Rule{history.Endless}},
+
+		{"AReadIsStale", append(handover(),
+			command(20*ms, "B", 2, history.Command{Call: history.Read}),
+			answer(21*ms, "B", 2, history.Answer{OK: true, Last: stamp(10, 1), Value: "never written"})), []history.Rule{history.NotLinearizable}},
+		{"ARefusedWriteTookEffect", append(handover(),
+			command(20*ms, "B", 2, history.Command{Call: history.Write, Stamp: stamp(9, 1), Value: "late"}),
+			answer(21*ms, "B", 2, history.Answer{Last: stamp(10, 1)}),
+			command(22*ms, "B", 3, history.Command{Call: history.Read}),
+			answer(23*ms, "B", 3, history.Answer{OK: true, Last: stamp(10, 1), Value: "late"})), []history.Rule{history.NotLinearizable}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			require.Equal(t, c.want, rules(c.events), "%v", history.Check(c.events, grace))
+		})
+	}
+}
+
+// What looks like a violation and is none.
+func TestWhatIsAllowed(t *testing.T) {
+	for name, events := range map[string][]history.Event{
+		"ALossWithinTheGraceOfAFault": append(without(handover(), "B", history.Unlocking), fault(0, history.Fault, "kill", ""), fault(1*ms, history.Healed, "kill", ""), of(90*ms, "B", 1, history.Lost)),
+		"ALossByItsOwnFault":          append(without(handover(), "B", history.Unlocking), fault(0, history.Fault, "freeze", "B"), of(114*ms, "B", 1, history.Lost)),
+		"AGrantAfterAReportedLoss": append(without(handover(), "A", history.Unlocking), fault(0, history.Fault, "freeze", "A"),
+			of(9*ms, "A", 1, history.Lost)),
+		"AGrantAfterAnOperatorHasFreedTheLock": append(without(handover(), "A", history.Unlocking),
+			history.Event{At: 5 * ms, Kind: history.Fault, Reason: "delete", Frees: true}, of(20*ms, "A", 1, history.Lost)),
+		"AKilledWorkerOwesNothing": append(without(without(handover(), "B", history.Unlocking), "B", history.Released), fault(20*ms, history.Gone, "", "B")),
+		"ACommandWithoutAnAnswerMayHaveTakenEffect": append(handover(),
+			command(20*ms, "B", 2, history.Command{Call: history.Write, Stamp: stamp(11, 1), Value: "b"}),
+			command(22*ms, "A", 3, history.Command{Call: history.Read}),
+			answer(23*ms, "A", 3, history.Answer{OK: true, Last: stamp(11, 1), Value: "b"})),
+		"OrNot": append(handover(),
+			command(20*ms, "B", 2, history.Command{Call: history.Write, Stamp: stamp(11, 1), Value: "b"}),
+			command(22*ms, "A", 3, history.Command{Call: history.Read}),
+			answer(23*ms, "A", 3, history.Answer{OK: true, Last: stamp(10, 1), Value: "a"})),
+	} {
+		t.Run(name, func(t *testing.T) { require.Empty(t, history.Check(events, grace)) })
+	}
+}

@@ -1,0 +1,81 @@
+package history
+
+import (
+	"time"
+
+	"github.com/zkfence/zkfence/fencing"
+)
+
+// Kind says what an Event tells.
+type Kind string
+
+// What a worker tells of an attempt of its own, by Worker, Path and Attempt.
+const (
+	Began     Kind = "began"     // it will call Lock now
+	Enrolled  Kind = "enrolled"  // has Node; once more after a lost session
+	Granted   Kind = "granted"   // holds with Token
+	Belief    Kind = "belief"    // was told that Remaining trusted time is left, from At on
+	Unlocking Kind = "unlocking" // it will call Unlock now
+	Released  Kind = "released"  // nothing of the attempt will be left
+	Lost      Kind = "lost"      // the hold is over, for Reason
+	Failed    Kind = "failed"    // ended without a grant, for Reason
+)
+
+// What a worker tells of a command to the resource, by Worker and Op.
+const (
+	Sent     Kind = "sent"     // it will send Command now
+	Answered Kind = "answered" // and has this Answer
+)
+
+// What the test itself tells.
+const (
+	Gone     Kind = "gone"     // the Worker's process has ended; it owes nothing any more
+	Fault    Kind = "fault"    // Reason begins to act, on Worker or, if empty, on all
+	Healed   Kind = "healed"   // Reason acts no more
+	Accepted Kind = "accepted" // the resource has accepted Stamp; in the order of acceptance
+	Leftover Kind = "leftover" // Node is on Path when all contenders have left
+)
+
+// Event is one line of a history.
+type Event struct {
+	At     time.Duration // of the shared clock
+	Kind   Kind
+	Worker string `json:",omitempty"`
+
+	Path      string        `json:",omitempty"`
+	Attempt   uint64        `json:",omitempty"`
+	Node      string        `json:",omitempty"`
+	Token     fencing.Token `json:",omitzero"`
+	Remaining time.Duration `json:",omitempty"`
+	Reason    string        `json:",omitempty"`
+	Frees     bool          `json:",omitempty"` // a Fault that ends holds which had trust left
+
+	Op      uint64        `json:",omitempty"`
+	Command Command       `json:",omitzero"`
+	Answer  Answer        `json:",omitzero"`
+	Stamp   fencing.Stamp `json:",omitzero"`
+}
+
+// Call is what a Command wants of the resource.
+type Call string
+
+// The calls of a protected resource that stores one value.
+const (
+	Raise Call = "raise" // refuse everything older than Stamp.Token
+	Read  Call = "read"
+	Write Call = "write" // store Value, if Stamp may act
+)
+
+// Command is what a worker sends to the resource.
+type Command struct {
+	Call  Call
+	Stamp fencing.Stamp `json:",omitzero"`
+	Value string        `json:",omitempty"`
+}
+
+// Answer is what the resource says to a Command.
+type Answer struct {
+	OK    bool          // done; a refusal otherwise
+	Last  fencing.Stamp // what the resource remembers
+	Value string        `json:",omitempty"` // of a Read
+}

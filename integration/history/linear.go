@@ -1,0 +1,92 @@
+package history
+
+import (
+	"math"
+	"time"
+
+	"github.com/anishathalye/porcupine"
+
+	"github.com/zkfence/zkfence/fencing"
+)
+
+// searchTime bounds the search for an order. Commands of few workers overlap
+// little, so it takes milliseconds.
+const searchTime = 20 * time.Second
+
+// state is the protected resource as the model knows it.
+type state struct {
+	last  fencing.Stamp
+	value string
+}
+
+// answer is what a worker was told; one that was told nothing cannot be wrong.
+type answer struct {
+	Answer
+	known bool
+}
+
+func model() porcupine.Model {
+	return porcupine.Model{
+		Init: func() any { return state{} },
+		Step: func(s, in, out any) (bool, any) {
+			return step(s.(state), in.(Command), out.(answer))
+		},
+	}
+}
+
+func step(s state, c Command, a answer) (bool, state) {
+	next, want := s, Answer{OK: true}
+	switch c.Call {
+	case Read:
+		want.Value = s.value
+	case Raise:
+		if c.Stamp.Token.Compare(s.last.Token) < 0 {
+			want.OK = false
+		} else if c.Stamp.Token != s.last.Token {
+			next.last = fencing.Stamp{Token: c.Stamp.Token}
+		}
+	case Write:
+		floor, err := fencing.Check(s.last, c.Stamp)
+		if want.OK = err == nil; want.OK {
+			next = state{last: c.Stamp, value: c.Value}
+		} else {
+			next.last = floor
+		}
+	}
+	want.Last = next.last
+	return !a.known || a.Answer == want, next
+}
+
+func linearizable(events []Event) []Violation {
+	type key struct {
+		worker string
+		op     uint64
+	}
+	var ops []porcupine.Operation
+	at := map[key]int{}
+	clients := map[string]int{}
+	for _, e := range events {
+		if _, known := clients[e.Worker]; !known {
+			clients[e.Worker] = len(clients)
+		}
+		switch e.Kind {
+		case Sent:
+			at[key{e.Worker, e.Op}] = len(ops)
+			ops = append(ops, porcupine.Operation{
+				ClientId: clients[e.Worker], Input: e.Command, Call: int64(e.At),
+				Output: answer{}, Return: math.MaxInt64,
+			})
+		case Answered:
+			if i, known := at[key{e.Worker, e.Op}]; known {
+				ops[i].Output, ops[i].Return = answer{e.Answer, true}, int64(e.At)
+			}
+		}
+	}
+	switch porcupine.CheckOperationsTimeout(model(), ops, searchTime) {
+	case porcupine.Ok:
+		return nil
+	case porcupine.Unknown:
+		return []Violation{{NotLinearizable, 0, "no order found, and not all were tried"}}
+	}
+	return []Violation{{NotLinearizable, 0, "no order of the commands explains their answers"}}
+}

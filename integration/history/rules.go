@@ -1,0 +1,98 @@
+package history
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+)
+
+// holds returns the granted attempts of each path, in the order of their grants.
+func (b *book) holds() map[string][]*attempt {
+	holds := map[string][]*attempt{}
+	for _, a := range b.attempts {
+		if a.granted >= 0 {
+			holds[a.path] = append(holds[a.path], a)
+		}
+	}
+	for _, of := range holds {
+		slices.SortStableFunc(of, func(a, b *attempt) int { return cmp.Compare(a.granted, b.granted) })
+	}
+	return holds
+}
+
+func (b *book) overlaps() (found []Violation) {
+	for _, holds := range b.holds() {
+		for i, first := range holds {
+			end := first.end()
+			for _, f := range b.faults {
+				if f.frees && f.from >= first.granted {
+					end = min(end, f.from)
+				}
+			}
+			for _, next := range holds[i+1:] {
+				if next.granted >= end {
+					break
+				}
+				found = append(found, Violation{Overlap, next.granted, fmt.Sprintf(
+					"%v of %s was granted %v before the trust of %v was over", next, next.path, end-next.granted, first)})
+			}
+		}
+	}
+	return found
+}
+
+// losses wants a cause for each.
+func (b *book) losses(grace time.Duration) (found []Violation) {
+	for _, a := range b.attempts {
+		if a.lost < 0 {
+			continue
+		}
+		caused := slices.ContainsFunc(b.faults, func(f *fault) bool {
+			return (f.worker == "" || f.worker == a.worker) && f.from <= a.lost && (f.to < 0 || a.lost <= f.to+grace)
+		})
+		if !caused {
+			found = append(found, Violation{Causeless, a.lost, fmt.Sprintf("%v of %s was lost: %s", a, a.path, a.reason)})
+		}
+	}
+	return found
+}
+
+// unfair goes by the tokens: a node's is the zxid at which it was created, so it is
+// the order in which contenders came, and who is granted with the node that it came
+// with had a session that lived. A rebuilt ensemble counts zxids anew: what comes
+// after is another history.
+func (b *book) unfair() (found []Violation) {
+	for _, holds := range b.holds() {
+		for i, first := range holds {
+			for _, next := range holds[i+1:] {
+				if next.token.Compare(first.token) <= 0 {
+					found = append(found, Violation{Unfair, first.granted, fmt.Sprintf(
+						"%v (%v, %s) was granted before %v (%v, %s)", first, first.token, first.node, next, next.token, next.node)})
+				}
+			}
+		}
+	}
+	return found
+}
+
+func (b *book) endless() (found []Violation) {
+	for _, a := range b.attempts {
+		if _, gone := b.gone[a.worker]; gone {
+			continue
+		}
+		open := ""
+		switch {
+		case a.granted < 0 && a.failed < 0:
+			open = "waits for ever"
+		case a.granted >= 0 && a.unlocking < 0 && a.lost < 0:
+			open = "holds for ever"
+		case a.unlocking >= 0 && a.lost < 0 && a.released < 0:
+			open = "is being released for ever"
+		default:
+			continue
+		}
+		found = append(found, Violation{Endless, b.last, fmt.Sprintf("%v of %s %s", a, a.path, open)})
+	}
+	return found
+}

@@ -1,0 +1,59 @@
+//go:build linux
+
+package story_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/zkfence/zkfence/integration/history"
+	"github.com/zkfence/zkfence/integration/worker"
+)
+
+// Sequence 9: the ensemble's leader dies around grants and around releases, while
+// three workers hand the lock around as fast as they can.
+func TestTheLeaderDiesAroundGrantAndRelease(t *testing.T) {
+	for _, moment := range []history.Kind{history.Granted, history.Unlocking} {
+		t.Run(string(moment), func(t *testing.T) {
+			s := newStory(t, 6*time.Second, true)
+			var cycles []*worker.Pending
+			for _, name := range []string{"W1", "W2", "W3"} {
+				cycles = append(cycles, s.begin(s.start(name), worker.Cycle))
+			}
+			n := times(10, 25)
+			for range n {
+				s.killLeaderAt(moment)
+			}
+			for i, w := range s.workers {
+				require.NoError(t, w.Halt())
+				d, err := cycles[i].Wait(s.within())
+				require.NoError(t, err)
+				require.GreaterOrEqual(t, d.Cycles, n, "%s has had its turn between the faults", w.Name())
+			}
+			s.ended()
+			t.Log(s)
+		})
+	}
+}
+
+// killLeaderAt kills the leader as soon as anything of that kind happens, lets the
+// others take over until the lock has changed hands, and brings the killed server
+// back.
+func (s *story) killLeaderAt(moment history.Kind) {
+	s.t.Helper()
+	ctx := s.within()
+	leader, err := s.ens.Leader(ctx)
+	require.NoError(s.t, err)
+	s.await(s.log.Len(), "", moment)
+	s.fault(history.Fault, "leader killed", "")
+	require.NoError(s.t, leader.Kill(ctx))
+	from := s.log.Len()
+	require.NoError(s.t, s.ens.Await(ctx))
+	next := s.await(from, "", history.Granted)
+	s.await(from, next.Worker, history.Unlocking)
+	require.NoError(s.t, leader.Start(ctx))
+	require.NoError(s.t, s.ens.Await(ctx))
+	s.fault(history.Healed, "leader killed", "")
+}

@@ -1,0 +1,61 @@
+//go:build linux
+
+package story_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/zkfence/zkfence/integration/ensemble"
+	"github.com/zkfence/zkfence/integration/worker"
+)
+
+// long asks for the long form of what has one.
+const long = "ZKFENCE_LONG"
+
+// times is how often a story is told: n, or m in the long form.
+func times(n, m int) int {
+	if os.Getenv(long) != "" {
+		return m
+	}
+	return n
+}
+
+// shared is the ensemble of all stories.
+var shared struct {
+	ens *ensemble.Ensemble
+	err error
+	had bool
+}
+
+func TestMain(m *testing.M) {
+	worker.Main()
+	code := m.Run()
+	if shared.ens != nil {
+		if err := shared.ens.Close(context.Background()); err != nil { // no test is left to lend one
+			fmt.Fprintln(os.Stderr, err)
+			code = 1
+		}
+	}
+	os.Exit(code)
+}
+
+// three returns the shared ensemble, all of its servers serving.
+func three(t *testing.T) *ensemble.Ensemble {
+	t.Helper()
+	if !shared.had {
+		shared.had = true
+		shared.ens, shared.err = ensemble.Start(t.Context())
+	}
+	if errors.Is(shared.err, ensemble.ErrNoEngine) {
+		t.Skipf("SKIPPED: %v", shared.err)
+	}
+	require.NoError(t, shared.err)
+	require.NoError(t, shared.ens.Await(t.Context()))
+	return shared.ens
+}

@@ -1,0 +1,158 @@
+//go:build linux
+
+package story_test
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+	"github.com/stretchr/testify/require"
+
+	"github.com/zkfence/zkfence/fencing"
+	"github.com/zkfence/zkfence/integration/ensemble"
+	"github.com/zkfence/zkfence/integration/history"
+	"github.com/zkfence/zkfence/integration/resource"
+	"github.com/zkfence/zkfence/integration/worker"
+)
+
+// patience bounds each wait of a story. It decides nothing: a story that goes well
+// waits for its own events.
+const patience = 60 * time.Second
+
+// story is one lock, one resource, and those who want both.
+type story struct {
+	t       *testing.T
+	ens     *ensemble.Ensemble
+	timeout time.Duration // of sessions
+	path    string
+	log     *history.Log
+	store   *resource.Store
+	workers []*worker.Process
+}
+
+func newStory(t *testing.T, timeout time.Duration, guarded bool) *story {
+	t.Helper()
+	s := &story{t: t, ens: three(t), timeout: timeout, path: "/story-" + strings.ToLower(rand.Text()[:8]), log: &history.Log{}}
+	s.store = resource.Serve(t, guarded, func(stamp fencing.Stamp) {
+		s.log.Add(history.Event{At: worker.Now(), Kind: history.Accepted, Stamp: stamp})
+	})
+	return s
+}
+
+// start starts a worker that dials these servers, or the ensemble's if there are
+// none.
+func (s *story) start(name string, servers ...string) *worker.Process {
+	s.t.Helper()
+	if len(servers) == 0 {
+		servers = s.ens.Addrs()
+	}
+	p := worker.Start(s.t, worker.Config{
+		Name: name, Servers: servers, Timeout: s.timeout, Tick: s.ens.Tick(), Path: s.path, Store: s.store.URL(),
+	}, s.log)
+	s.workers = append(s.workers, p)
+	return p
+}
+
+// must gives an order that has to end well, and returns the resource's answer to
+// it, if it was a command.
+func (s *story) must(p *worker.Process, do string, value ...string) history.Answer {
+	s.t.Helper()
+	d, err := p.Do(s.within(), do, strings.Join(value, " "))
+	require.NoError(s.t, err)
+	return d.Answer
+}
+
+func (s *story) begin(p *worker.Process, do string) *worker.Pending {
+	s.t.Helper()
+	pending, err := p.Begin(do, "")
+	require.NoError(s.t, err)
+	return pending
+}
+
+func (s *story) within() context.Context {
+	ctx, cancel := context.WithTimeout(s.t.Context(), patience)
+	s.t.Cleanup(cancel)
+	return ctx
+}
+
+// await waits for an event of a worker, by kind, from an index of the log on.
+func (s *story) await(from int, name string, kind history.Kind) history.Event {
+	s.t.Helper()
+	e, err := s.log.Await(s.within(), from, func(e history.Event) bool {
+		return e.Kind == kind && (name == "" || e.Worker == name)
+	})
+	require.NoError(s.t, err, "%s of %s", kind, name)
+	return e
+}
+
+func (s *story) fault(kind history.Kind, name, worker_ string) {
+	s.log.Add(history.Event{At: worker.Now(), Kind: kind, Reason: name, Worker: worker_})
+}
+
+// end closes the workers, looks for what they have left behind, and returns what
+// the history says.
+func (s *story) end() []history.Violation {
+	s.t.Helper()
+	for _, p := range s.workers {
+		require.NoError(s.t, p.Close(), p.Name())
+	}
+	s.leftovers()
+	return history.Check(s.log.Events(), s.timeout+s.ens.SyncTime())
+}
+
+// ended ends a story that has to break no rule.
+func (s *story) ended() {
+	s.t.Helper()
+	require.Empty(s.t, s.end())
+}
+
+// leftovers notes what is on the lock's path when nobody wants it any more. What
+// belongs to a session that was not closed has the session's time to go.
+func (s *story) leftovers() {
+	s.t.Helper()
+	conn, _, err := zk.Connect(s.ens.Addrs(), 10*time.Second, zk.WithLogInfo(false))
+	require.NoError(s.t, err)
+	defer conn.Close()
+	var left []string
+	deadline := time.Now().Add(s.timeout + 5*time.Second)
+	ticker := time.NewTicker(50 * time.Millisecond)
+	defer ticker.Stop()
+	for {
+		left, _, err = conn.Children(s.path)
+		if errors.Is(err, zk.ErrNoNode) {
+			left, err = nil, nil // an empty container goes by itself
+		}
+		if err == nil && len(left) == 0 {
+			return
+		}
+		if time.Now().After(deadline) {
+			break
+		}
+		<-ticker.C
+	}
+	require.NoError(s.t, err)
+	for _, node := range left {
+		s.log.Add(history.Event{At: worker.Now(), Kind: history.Leftover, Path: s.path, Node: node})
+	}
+}
+
+// count is how many events of a kind the history has of a worker, or of all.
+func (s *story) count(name string, kind history.Kind) (n int) {
+	for _, e := range s.log.Events() {
+		if e.Kind == kind && (name == "" || e.Worker == name) {
+			n++
+		}
+	}
+	return n
+}
+
+func (s *story) String() string {
+	return fmt.Sprintf("%d events: %d granted, %d lost, %d accepted", s.log.Len(),
+		s.count("", history.Granted), s.count("", history.Lost), s.count("", history.Accepted))
+}
