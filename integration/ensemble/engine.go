@@ -94,8 +94,16 @@ func sweep(ctx context.Context, docker *testcontainers.DockerClient) error {
 }
 
 // remove removes the containers, with their volumes, and then the networks that
-// have the label and satisfy which.
+// have the label and satisfy which, within cleanTimeout. It tries again after an
+// error: the engine may still be carrying out what a process asked for that is gone
+// by now, and refuses to remove meanwhile.
 func remove(ctx context.Context, docker *testcontainers.DockerClient, label string, which func(labels map[string]string) bool) error {
+	ctx, cancel := context.WithTimeout(ctx, cleanTimeout)
+	defer cancel()
+	return poll(ctx, pollEvery, func() error { return tryRemove(ctx, docker, label, which) })
+}
+
+func tryRemove(ctx context.Context, docker *testcontainers.DockerClient, label string, which func(labels map[string]string) bool) error {
 	filters := client.Filters{}.Add("label", label)
 	containers, err := docker.ContainerList(ctx, client.ContainerListOptions{All: true, Filters: filters})
 	if err != nil {

@@ -190,9 +190,7 @@ func (e *Ensemble) Close(ctx context.Context) error {
 }
 
 func (e *Ensemble) clean(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanTimeout)
-	defer cancel()
-	if err := remove(ctx, e.docker, ensembleLabel+"="+e.id, func(map[string]string) bool { return true }); err != nil {
+	if err := remove(context.WithoutCancel(ctx), e.docker, ensembleLabel+"="+e.id, func(map[string]string) bool { return true }); err != nil {
 		return fmt.Errorf("ensemble: clean-up: %w", err)
 	}
 	return nil

@@ -32,8 +32,9 @@ for jar in /usr/share/java/*.jar; do class_path=$class_path:$jar; done
 # The official image's zkServer.sh: the heap in MB, and flags for the server or all.
 heap=${ZK_SERVER_HEAP:-1000}
 if [ -n "${ZOO_FAKETIME:-}" ]; then
-  # The monotonic clock stays: it is what the server's timers go by.
-  export LD_PRELOAD=/faketime/libfaketimeMT.so.1 FAKETIME="$ZOO_FAKETIME" FAKETIME_DONT_FAKE_MONOTONIC=1 DONT_FAKE_MONOTONIC=1
+  # The monotonic clock stays: it is what the server's timers go by. With the fix,
+  # which is for older C libraries, timed waits of the JVM never end.
+  export LD_PRELOAD=/faketime/libfaketimeMT.so.1 FAKETIME="$ZOO_FAKETIME" FAKETIME_DONT_FAKE_MONOTONIC=1 FAKETIME_FORCE_MONOTONIC_FIX=0
 fi
 # shellcheck disable=SC2086 # flags are words
 exec java "-Xmx${heap}m" ${SERVER_JVMFLAGS:-} ${JVMFLAGS:-} -cp "$class_path" \
