@@ -17,7 +17,7 @@ import (
 func TestTheLeaderDiesAroundGrantAndRelease(t *testing.T) {
 	for _, moment := range []history.Kind{history.Granted, history.Unlocking} {
 		t.Run(string(moment), func(t *testing.T) {
-			s := newStory(t, 6*time.Second, true)
+			s := newStory(t, three(t), 6*time.Second, true)
 			var cycles []*worker.Pending
 			for _, name := range []string{"W1", "W2", "W3"} {
 				cycles = append(cycles, s.begin(s.start(name), worker.Cycle))

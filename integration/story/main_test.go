@@ -59,3 +59,12 @@ func three(t *testing.T) *ensemble.Ensemble {
 	require.NoError(t, shared.ens.Await(t.Context()))
 	return shared.ens
 }
+
+// closeShared gives the machine to a test that starts an ensemble of its own.
+func closeShared(t *testing.T) {
+	t.Helper()
+	if shared.ens != nil {
+		require.NoError(t, shared.ens.Close(t.Context()))
+	}
+	shared.ens, shared.had = nil, false
+}

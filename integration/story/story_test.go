@@ -31,14 +31,15 @@ type story struct {
 	ens     *ensemble.Ensemble
 	timeout time.Duration // of sessions
 	path    string
+	dwell   time.Duration // of a Cycle in each hold
 	log     *history.Log
 	store   *resource.Store
 	workers []*worker.Process
 }
 
-func newStory(t *testing.T, timeout time.Duration, guarded bool) *story {
+func newStory(t *testing.T, ens *ensemble.Ensemble, timeout time.Duration, guarded bool) *story {
 	t.Helper()
-	s := &story{t: t, ens: three(t), timeout: timeout, path: "/story-" + strings.ToLower(rand.Text()[:8]), log: &history.Log{}}
+	s := &story{t: t, ens: ens, timeout: timeout, path: "/story-" + strings.ToLower(rand.Text()[:8]), log: &history.Log{}}
 	s.store = resource.Serve(t, guarded, func(stamp fencing.Stamp) {
 		s.log.Add(history.Event{At: worker.Now(), Kind: history.Accepted, Stamp: stamp})
 	})
@@ -53,7 +54,7 @@ func (s *story) start(name string, servers ...string) *worker.Process {
 		servers = s.ens.Addrs()
 	}
 	p := worker.Start(s.t, worker.Config{
-		Name: name, Servers: servers, Timeout: s.timeout, Tick: s.ens.Tick(), Path: s.path, Store: s.store.URL(),
+		Name: name, Servers: servers, Timeout: s.timeout, Tick: s.ens.Tick(), Path: s.path, Store: s.store.URL(), Dwell: s.dwell,
 	}, s.log)
 	s.workers = append(s.workers, p)
 	return p
@@ -93,6 +94,12 @@ func (s *story) await(from int, name string, kind history.Kind) history.Event {
 
 func (s *story) fault(kind history.Kind, name, worker_ string) {
 	s.log.Add(history.Event{At: worker.Now(), Kind: kind, Reason: name, Worker: worker_})
+}
+
+// try gives an order that may end badly.
+func (s *story) try(p *worker.Process, do string) (history.Answer, error) {
+	d, err := p.Do(s.within(), do, "")
+	return d.Answer, err
 }
 
 // end closes the workers, looks for what they have left behind, and returns what

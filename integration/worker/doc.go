@@ -28,6 +28,7 @@ type Config struct {
 	Tick    time.Duration // of the servers
 	Path    string        // of the lock
 	Store   string        // URL of the resource
+	Dwell   time.Duration // between two commands of a Cycle
 }
 
 // What a worker can be told to do.

@@ -269,10 +269,23 @@ func (w *worker) cycle(ctx context.Context) (n int, err error) {
 			if !a.OK {
 				break
 			}
+			w.dwell(ctx)
 		}
 		// What this returns after a loss is that loss, which the trace tells.
 		_ = w.unlock(ctx)
 		n++
 	}
 	return n, nil
+}
+
+func (w *worker) dwell(ctx context.Context) {
+	if w.Dwell <= 0 {
+		return
+	}
+	timer := time.NewTimer(w.Dwell)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	}
 }
