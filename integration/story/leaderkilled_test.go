@@ -9,7 +9,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/zkfence/zkfence/integration/history"
-	"github.com/zkfence/zkfence/integration/worker"
 )
 
 // Sequence 9: the ensemble's leader dies around grants and around releases, while
@@ -18,19 +17,13 @@ func TestTheLeaderDiesAroundGrantAndRelease(t *testing.T) {
 	for _, moment := range []history.Kind{history.Granted, history.Unlocking} {
 		t.Run(string(moment), func(t *testing.T) {
 			s := newStory(t, three(t), 6*time.Second, true)
-			var cycles []*worker.Pending
-			for _, name := range []string{"W1", "W2", "W3"} {
-				cycles = append(cycles, s.begin(s.start(name), worker.Cycle))
-			}
+			cycles := s.cycle("W1", "W2", "W3")
 			n := times(10, 25)
 			for range n {
 				s.killLeaderAt(moment)
 			}
-			for i, w := range s.workers {
-				require.NoError(t, w.Halt())
-				d, err := cycles[i].Wait(s.within())
-				require.NoError(t, err)
-				require.GreaterOrEqual(t, d.Cycles, n, "%s has had its turn between the faults", w.Name())
+			for i, d := range s.halt(cycles) {
+				require.GreaterOrEqual(t, d.Cycles, n, "%s has had its turn between the faults", s.workers[i].Name())
 			}
 			s.ended()
 			t.Log(s)

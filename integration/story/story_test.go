@@ -76,6 +76,27 @@ func (s *story) begin(p *worker.Process, do string) *worker.Pending {
 	return pending
 }
 
+// cycle starts workers that hold in turn, until halt.
+func (s *story) cycle(names ...string) (cycles []*worker.Pending) {
+	s.t.Helper()
+	for _, name := range names {
+		cycles = append(cycles, s.begin(s.start(name), worker.Cycle))
+	}
+	return cycles
+}
+
+// halt ends what cycle has begun, in the order of the workers.
+func (s *story) halt(cycles []*worker.Pending) (done []worker.Done) {
+	s.t.Helper()
+	for i, c := range cycles {
+		require.NoError(s.t, s.workers[i].Halt())
+		d, err := c.Wait(s.within())
+		require.NoError(s.t, err)
+		done = append(done, d)
+	}
+	return done
+}
+
 func (s *story) within() context.Context {
 	ctx, cancel := context.WithTimeout(s.t.Context(), patience)
 	s.t.Cleanup(cancel)
@@ -123,10 +144,9 @@ func (s *story) ended() {
 // belongs to a session that was not closed has the session's time to go.
 func (s *story) leftovers() {
 	s.t.Helper()
-	conn, _, err := zk.Connect(s.ens.Addrs(), 10*time.Second, zk.WithLogInfo(false))
-	require.NoError(s.t, err)
-	defer conn.Close()
+	conn := s.operator()
 	var left []string
+	var err error
 	deadline := time.Now().Add(s.timeout + 5*time.Second)
 	ticker := time.NewTicker(50 * time.Millisecond)
 	defer ticker.Stop()
@@ -148,6 +168,19 @@ func (s *story) leftovers() {
 		s.log.Add(history.Event{At: worker.Now(), Kind: history.Leftover, Path: s.path, Node: node})
 	}
 }
+
+// operator is a client with no part in the story, until its end.
+func (s *story) operator() *zk.Conn {
+	s.t.Helper()
+	conn, _, err := zk.Connect(s.ens.Addrs(), 10*time.Second, zk.WithLogInfo(false), zk.WithLogger(quiet{}))
+	require.NoError(s.t, err)
+	s.t.Cleanup(conn.Close)
+	return conn
+}
+
+type quiet struct{}
+
+func (quiet) Printf(string, ...any) {}
 
 // count is how many events of a kind the history has of a worker, or of all.
 func (s *story) count(name string, kind history.Kind) (n int) {
