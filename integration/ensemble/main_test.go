@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/zkfence/zkfence/integration/ensemble"
+	"github.com/zkfence/zkfence/integration/internal/turn"
 )
 
 // shared is the ensemble of all tests that leave it as they have found it. It is
@@ -21,6 +22,10 @@ var shared struct {
 }
 
 func TestMain(m *testing.M) {
+	if err := turn.Take(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
 	code := m.Run()
 	if shared.ens != nil {
 		if err := shared.ens.Close(context.Background()); err != nil { // no test is left to lend one

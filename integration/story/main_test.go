@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/zkfence/zkfence/integration/ensemble"
+	"github.com/zkfence/zkfence/integration/internal/turn"
 	"github.com/zkfence/zkfence/integration/worker"
 )
 
@@ -35,6 +36,10 @@ var shared struct {
 
 func TestMain(m *testing.M) {
 	worker.Main()
+	if err := turn.Take(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
 	code := m.Run()
 	if shared.ens != nil {
 		if err := shared.ens.Close(context.Background()); err != nil { // no test is left to lend one

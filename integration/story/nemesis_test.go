@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -24,8 +25,7 @@ import (
 // cannot repeat.
 const seedEnv = "ZKFENCE_SEED"
 
-// nemesis breaks one thing at a time, at random, on four locks with two workers
-// each.
+// nemesis breaks things at random around four locks with two workers each.
 type nemesis struct {
 	t       *testing.T
 	ens     *ensemble.Ensemble
@@ -62,9 +62,10 @@ func TestRandomFaults(t *testing.T) {
 
 func (n *nemesis) run(lasts time.Duration) {
 	var cycles [][]*worker.Pending
-	for range nemesisLocks {
+	// Short holds are many, long ones are hit while they last.
+	for _, dwell := range []time.Duration{0, 50 * time.Millisecond, 200 * time.Millisecond, 500 * time.Millisecond} {
 		s := newStory(n.t, n.ens, nemesisTimeout, true)
-		s.dwell = 50 * time.Millisecond
+		s.dwell = dwell
 		var routes []*ensemble.Route
 		var of []*worker.Pending
 		for i := range 2 {
@@ -87,54 +88,101 @@ func (n *nemesis) run(lasts time.Duration) {
 	n.report()
 }
 
-// strike breaks something for a while, heals it, and waits until every lock has
-// changed hands again.
+// fault is a way to break something, and to take that back.
+type fault struct {
+	name    string
+	on, off func() error
+}
+
+// strike breaks a server, or a client of every lock, for a while, takes that back,
+// and waits until every lock has changed hands again.
 func (n *nemesis) strike() {
 	n.t.Helper()
+	faults := make([]fault, nemesisLocks) // one and the same, or one of each lock's own
+	whose := make([]string, nemesisLocks)
+	if n.rand.IntN(2) == 0 {
+		faults[0] = n.serverFault()
+	} else {
+		for i := range faults {
+			who := n.victim(n.stories[i])
+			whose[i] = n.stories[i].workers[who].Name()
+			faults[i] = n.clientFault(n.stories[i].workers[who], n.routes[i][who])
+		}
+	}
+	from := make([]int, nemesisLocks)
+	began := worker.Now()
+	for i, s := range n.stories {
+		from[i] = s.log.Len()
+		if faults[i].on == nil {
+			faults[i].name = faults[0].name
+		}
+		s.fault(history.Fault, faults[i].name, whose[i])
+	}
+	n.each(faults, func(f fault) error { return f.on() })
+	n.wait(time.Duration(n.rand.Int64N(int64(nemesisTimeout * 3 / 2))))
+	n.each(faults, func(f fault) error { return f.off() })
+	require.NoError(n.t, n.ens.Await(n.t.Context()))
+	for i, s := range n.stories {
+		s.fault(history.Healed, faults[i].name, whose[i])
+	}
+	for i, s := range n.stories {
+		s.await(s.log.Len(), "", history.Granted)
+		n.note(faults[i].name, began, s.log.Events()[from[i]:])
+		if faults[i].on != nil {
+			n.table[faults[i].name].times++
+		}
+	}
+}
+
+// victim is the worker that was granted a lock last, three times out of four.
+func (n *nemesis) victim(s *story) int {
+	events := s.log.Events()
+	if n.rand.IntN(4) > 0 {
+		for i := len(events) - 1; i >= 0; i-- {
+			if events[i].Kind != history.Granted {
+				continue
+			}
+			return slices.IndexFunc(s.workers, func(w *worker.Process) bool { return w.Name() == events[i].Worker })
+		}
+	}
+	return n.rand.IntN(len(s.workers))
+}
+
+func (n *nemesis) each(faults []fault, do func(fault) error) {
+	n.t.Helper()
+	for _, f := range faults {
+		if f.on != nil {
+			require.NoError(n.t, do(f), f.name)
+		}
+	}
+}
+
+func (n *nemesis) serverFault() fault {
 	ctx := n.t.Context()
 	server := n.ens.Server(n.rand.IntN(len(n.ens.Servers())) + 1)
-	lock, who := n.rand.IntN(nemesisLocks), n.rand.IntN(2)
-	w, route := n.stories[lock].workers[who], n.routes[lock][who]
-	faults := []struct {
-		name    string
-		worker  string // whom it concerns, and its lock alone; empty: all
-		on, off func() error
-	}{
-		{"server killed", "", func() error { return server.Kill(ctx) }, func() error { return server.Start(ctx) }},
-		{"server stopped", "", func() error { return server.Stop(ctx) }, func() error { return server.Start(ctx) }},
-		{"server paused", "", func() error { return server.Pause(ctx) }, func() error { return server.Resume(ctx) }},
-		{"quorum cut", "", func() error { return server.CutQuorum(ctx) }, func() error { return server.HealQuorum(ctx) }},
-		{"leader killed", "", func() (err error) {
+	faults := []fault{
+		{"server killed", func() error { return server.Kill(ctx) }, func() error { return server.Start(ctx) }},
+		{"server stopped", func() error { return server.Stop(ctx) }, func() error { return server.Start(ctx) }},
+		{"server paused", func() error { return server.Pause(ctx) }, func() error { return server.Resume(ctx) }},
+		{"quorum cut", func() error { return server.CutQuorum(ctx) }, func() error { return server.HealQuorum(ctx) }},
+		{"leader killed", func() (err error) {
 			if server, err = n.ens.Leader(ctx); err != nil {
 				return err
 			}
 			return server.Kill(ctx)
 		}, func() error { return server.Start(ctx) }},
-		{"worker stopped", w.Name(), w.Stop, w.Continue},
-		{"client frozen", w.Name(), func() error { route.Freeze(); return nil }, func() error { route.Heal(); return nil }},
-		{"client cut", w.Name(), func() error { route.Cut(); return nil }, func() error { route.Heal(); return nil }},
 	}
-	f := faults[n.rand.IntN(len(faults))]
-	concerned := n.stories
-	if f.worker != "" {
-		concerned = n.stories[lock : lock+1]
+	return faults[n.rand.IntN(len(faults))]
+}
+
+func (n *nemesis) clientFault(w *worker.Process, route *ensemble.Route) fault {
+	heal := func() error { route.Heal(); return nil }
+	faults := []fault{
+		{"worker stopped", w.Stop, w.Continue},
+		{"client frozen", func() error { route.Freeze(); return nil }, heal},
+		{"client cut", func() error { route.Cut(); return nil }, heal},
 	}
-	from := make([]int, len(concerned))
-	for i, s := range concerned {
-		from[i] = s.log.Len()
-		s.fault(history.Fault, f.name, f.worker)
-	}
-	began := worker.Now()
-	require.NoError(n.t, f.on(), f.name)
-	n.wait(time.Duration(n.rand.Int64N(int64(nemesisTimeout * 3 / 2))))
-	require.NoError(n.t, f.off(), f.name)
-	require.NoError(n.t, n.ens.Await(ctx), f.name)
-	for i, s := range concerned {
-		s.fault(history.Healed, f.name, f.worker)
-		s.await(s.log.Len(), "", history.Granted)
-		n.note(f.name, began, s.log.Events()[from[i]:])
-	}
-	n.table[f.name].times++
+	return faults[n.rand.IntN(len(faults))]
 }
 
 // wait is how long a fault lasts; nothing is to be seen meanwhile.

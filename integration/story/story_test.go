@@ -113,8 +113,8 @@ func (s *story) await(from int, name string, kind history.Kind) history.Event {
 	return e
 }
 
-func (s *story) fault(kind history.Kind, name, worker_ string) {
-	s.log.Add(history.Event{At: worker.Now(), Kind: kind, Reason: name, Worker: worker_})
+func (s *story) fault(kind history.Kind, name, whose string) {
+	s.log.Add(history.Event{At: worker.Now(), Kind: kind, Reason: name, Worker: whose})
 }
 
 // try gives an order that may end badly.
