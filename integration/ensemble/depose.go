@@ -44,8 +44,12 @@ func (e *Ensemble) Depose(ctx context.Context) (*Server, error) {
 	if err := e.Await(ctx); err != nil {
 		return nil, err
 	}
-	if st, err := old.Status(ctx); err != nil || st.Mode != "leader" {
-		return nil, fmt.Errorf("ensemble: depose: the old leader has noticed, SyncTime is only %v (mode %q, %v)", e.SyncTime(), st.Mode, err)
+	st, err := old.Status(ctx)
+	if err == nil && st.Mode != "leader" {
+		err = fmt.Errorf("ensemble: depose: the old leader has noticed, SyncTime is only %v", e.SyncTime())
+	}
+	if err != nil {
+		return nil, err
 	}
 	return old, nil
 }

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/go-zookeeper/zk"
+
+	"github.com/zkfence/zkfence/zkconn"
 )
 
 // ErrNoLeader is what Leader returns when no server says that it leads.
@@ -148,7 +150,7 @@ func (e *Ensemble) serve(ctx context.Context) error {
 	if leaders != 1 {
 		return fmt.Errorf("%d leaders", leaders)
 	}
-	return commits(ctx, addrs)
+	return e.commits(ctx, addrs)
 }
 
 // commitTimeout bounds a try of commits.
@@ -156,31 +158,20 @@ const commitTimeout = 5 * time.Second
 
 // commits asks for what a majority has to log, in a session of its own. It changes
 // no data.
-func commits(ctx context.Context, addrs []string) error {
-	conn, _, err := zk.Connect(addrs, commitTimeout, zk.WithLogInfo(false), zk.WithLogger(silent{}))
+func (e *Ensemble) commits(ctx context.Context, addrs []string) (err error) {
+	ctx, cancel := context.WithTimeout(ctx, commitTimeout)
+	defer cancel()
+	client, err := zkconn.Dial(ctx, addrs, zkconn.WithSessionTimeout(max(commitTimeout, 4*e.opts.tick)), zkconn.WithServerTick(e.opts.tick))
 	if err != nil {
 		return err
 	}
-	// Closing unblocks the call, so that its goroutine ends with us.
-	answered := make(chan error, 1)
-	go func() {
-		_, err := conn.Multi(&zk.CheckVersionRequest{Path: "/", Version: -1})
-		answered <- err
-	}()
-	ctx, cancel := context.WithTimeout(ctx, commitTimeout)
-	defer cancel()
-	select {
-	case err = <-answered:
-		conn.Close()
-	case <-ctx.Done():
-		conn.Close()
-		<-answered
-		err = fmt.Errorf("no commit: %w", context.Cause(ctx))
+	defer func() { err = errors.Join(err, client.Close(ctx)) }()
+	session, err := client.Session(ctx)
+	if err != nil {
+		return err
 	}
+	_, err = zkconn.Call(ctx, session, func(conn *zk.Conn) ([]zk.MultiResponse, error) {
+		return conn.Multi(&zk.CheckVersionRequest{Path: "/", Version: -1})
+	})
 	return err
 }
-
-// silent is a logger for a client whose troubles are what Await waits out.
-type silent struct{}
-
-func (silent) Printf(string, ...any) {}
