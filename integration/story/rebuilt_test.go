@@ -55,6 +55,7 @@ func TestAHoldOutlivesARestartOfAllServers(t *testing.T) {
 // which takes an election each.
 func TestARebuiltEnsemblesTokensAreRefusedUntilItsEpochIsAbove(t *testing.T) {
 	s := newStory(t, three(t), 6*time.Second, true)
+	require.NoError(t, s.ens.Rebuild(t.Context())) // whatever the stories before have raised its epoch to
 	old := newEpoch(t, s.ens)
 	w1 := s.start("W1")
 	s.must(w1, worker.Lock)
