@@ -21,6 +21,7 @@ type options struct {
 	initLimit, syncLimit int
 	patience             time.Duration
 	env                  map[string]string
+	serverEnv            map[int]map[string]string
 }
 
 // WithServers sets how many servers there are, 1 to 7. Defaults to 3.
@@ -52,10 +53,23 @@ func WithEnv(name, value string) Option {
 	return func(o *options) { o.env[name] = value }
 }
 
+// WithServerEnv is WithEnv for the server with that id, from 1. With the image that
+// image/build.sh makes, ZOO_FAKETIME=+1h puts that server's wall clock ahead by an
+// hour, or whatever else libfaketime understands. May be repeated.
+func WithServerEnv(id int, name, value string) Option {
+	return func(o *options) {
+		if o.serverEnv[id] == nil {
+			o.serverEnv[id] = map[string]string{}
+		}
+		o.serverEnv[id][name] = value
+	}
+}
+
 func gather(opts []Option) (options, error) {
 	o := options{
 		servers: 3, image: os.Getenv(imageEnv), tick: 100 * time.Millisecond,
 		initLimit: 50, syncLimit: 10, patience: time.Minute, env: map[string]string{},
+		serverEnv: map[int]map[string]string{},
 	}
 	if o.image == "" {
 		o.image = officialImage
@@ -74,6 +88,11 @@ func gather(opts []Option) (options, error) {
 		return o, fmt.Errorf("ensemble: WithInitLimit(%d), WithSyncLimit(%d): must be 1 or more", o.initLimit, o.syncLimit)
 	case o.patience <= 0:
 		return o, fmt.Errorf("ensemble: WithPatience(%v): must be positive", o.patience)
+	}
+	for id := range o.serverEnv {
+		if id < 1 || id > o.servers {
+			return o, fmt.Errorf("ensemble: WithServerEnv(%d, …): there are %d servers", id, o.servers)
+		}
 	}
 	return o, nil
 }

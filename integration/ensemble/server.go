@@ -82,6 +82,7 @@ func (s *Server) env() map[string]string {
 		"JVMFLAGS":                   "-XX:+UseSerialGC -XX:TieredStopAtLevel=1 -Dzookeeper.extendedTypesEnabled=true -Dznode.container.checkIntervalMs=1000",
 	}
 	maps.Copy(env, s.e.opts.env)
+	maps.Copy(env, s.e.opts.serverEnv[s.id])
 	return env
 }
 
