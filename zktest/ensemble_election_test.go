@@ -113,6 +113,43 @@ func TestElections(t *testing.T) {
 		}
 	})
 
+	t.Run("BringSomebodyUpToDateWhileOthersWrite", func(t *testing.T) {
+		inQuorum(t, func(q *quorum) {
+			a := q.raw(q.srv[1], "A", long)
+			const writes = 500
+			for i := range writes {
+				if i%25 == 0 {
+					q.ens.Kill(q.srv[0])
+					q.ens.Restart(q.srv[0])
+				}
+				a.send(wire.OpCreate, create("/n", "x", 2, open...))
+				time.Sleep(45 * time.Millisecond)
+			}
+			for range writes {
+				_, err := a.next()
+				require.NoError(q, err)
+			}
+			time.Sleep(time.Second)
+			require.Len(q, q.srv[0].Children("/"), writes+1)
+		}, zktest.WithPeerDelay(0, 100*time.Millisecond))
+	})
+
+	t.Run("AreNotUndoneByALeaderOfThePast", func(t *testing.T) {
+		inQuorum(t, func(q *quorum) {
+			q.ens.Depose()
+			second := q.leader()
+			w := q.raw(second, "W", long)
+			require.Equal(q, wire.OK, w.must(wire.OpCreate, create("/kept", "", 0, open...)).Err)
+			q.settle()
+			// The one follower left hears two servers: one that still leads epoch 1.
+			q.ens.Kill(second)
+			q.ens.Heal()
+			require.Equal(q, int64(3), epochOf(q.leader().Zxid()))
+			q.settle()
+			require.True(q, q.ens.Leader().Exists("/kept"))
+		})
+	})
+
 	t.Run("NeedAMajority", func(t *testing.T) {
 		inQuorum(t, func(q *quorum) {
 			q.ens.Kill(q.srv[1])

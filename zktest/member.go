@@ -152,6 +152,9 @@ func (m *member) carryOut(t *txn) {
 			asked = r.c
 		}
 	}
+	if t.zxid <= m.applied {
+		panic(fmt.Sprintf("zktest: server %d applies %#x behind %#x", m.id, t.zxid, m.applied))
+	}
 	m.applied = t.zxid
 	stats := m.s.carryOut(asked, t, nil)
 	if from != 0 {
