@@ -3,6 +3,7 @@ package zktest_test
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 
 	"github.com/zkfence/zkfence/internal/wire"
 )
@@ -80,9 +81,8 @@ func (g *generator) step(on int) step {
 				continue
 			}
 			s.Ask = append(s.Ask, r)
-			if wire.Op(r.Op) == wire.OpSetACL {
-				// Whether the real server judges what comes behind it in one flight by the
-				// old list or the new one is a matter of luck.
+			if wire.Op(r.Op) == wire.OpSetACL || chokes(r) {
+				// By what the real server judges the next in the flight is a matter of luck.
 				return s
 			}
 		}
@@ -93,6 +93,14 @@ func (g *generator) step(on int) step {
 		return s
 	}
 	return step{On: on, Ask: []request{g.request()}}
+}
+
+// chokes reports whether a request is a multi that the real server fails at in
+// the midst, with a node that is to have a TTL and can have none.
+func chokes(r request) bool {
+	return slices.ContainsFunc(r.Subs, func(s request) bool {
+		return wire.Op(s.Op) != wire.OpCreateTTL && (s.Flags == 5 || s.Flags == 6)
+	})
 }
 
 // raws are a short header, no header, a length over the limit, a negative one.

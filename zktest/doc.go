@@ -122,8 +122,10 @@
 //   - The words envi, dirs, hash, gtmk and stmk are unknown, for they are about a
 //     Java process and its files; mntr has no lines for each top-level znode, for
 //     they are of as many names as a test has.
-//   - A setACL counts at once. ZooKeeper judges what comes behind it in one flight
-//     by the old list or by the new one, as chance has it.
+//   - A setACL counts at once, and a multi that fails leaves nothing behind.
+//     ZooKeeper judges what comes behind a setACL in one flight by the old list or by
+//     the new one, as chance has it, and what comes behind a multi that asks for a TTL
+//     without giving one as if what stands before that in the multi had been done.
 //   - A null path in a multi is refused as what cannot be read, under a zxid of
 //     its own. ZooKeeper shows that zxid with the next write, and sends the body
 //     of an empty multi behind the error.
