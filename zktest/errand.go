@@ -22,8 +22,11 @@ type errand struct {
 	t      *txn
 	stats  []Stat
 
-	err  error         // of an operator's
-	done chan struct{} // closed at the end of an operator's
+	// Of an operator's. Once done is closed, they are the operator's to read, and
+	// the leader may yet carry it out.
+	err       error
+	forgotten bool
+	done      chan struct{} // closed at the end
 }
 
 // origin tells which request a transaction comes from.
@@ -149,7 +152,7 @@ func (m *member) forsake() {
 	slices.Sort(numbers)
 	for _, n := range numbers {
 		if r := m.waiting[n]; r.done != nil {
-			r.err = ErrNotServing
+			r.err, r.forgotten = ErrNotServing, true
 			m.s.told = append(m.s.told, r.done)
 		}
 	}
@@ -170,8 +173,11 @@ func (s *Server) command(run func(leader *Server) error) error {
 	}
 	r := &errand{done: make(chan struct{})}
 	r.run = func(leader *Server) error {
-		r.err = run(leader)
-		return r.err
+		err := run(leader)
+		if !r.forgotten {
+			r.err = err
+		}
+		return err
 	}
 	s.member.submit(r)
 	s.unlock()
