@@ -145,7 +145,7 @@ var operator = author{ids: []id{{scheme: "super"}}}
 // ErrNoNode if there is none.
 func (s *Server) Delete(path string) error {
 	return s.command(func(leader *Server) error {
-		if leader.ahead.tree.nodes[path] == nil {
+		if leader.ahead.tree.node(path) == nil {
 			return fmt.Errorf("delete %q: %w", path, ErrNoNode)
 		}
 		if special(path) {
@@ -168,14 +168,14 @@ func (s *Server) deleteAll(path string) {
 func (s *Server) Exists(path string) bool {
 	s.mu.Lock()
 	defer s.unlock()
-	return s.tree.nodes[path] != nil
+	return s.tree.node(path) != nil
 }
 
 // Get returns a znode's data and Stat, or ErrNoNode.
 func (s *Server) Get(path string) ([]byte, Stat, error) {
 	s.mu.Lock()
 	defer s.unlock()
-	n := s.tree.nodes[path]
+	n := s.tree.node(path)
 	if n == nil {
 		return nil, Stat{}, fmt.Errorf("get %q: %w", path, ErrNoNode)
 	}
@@ -187,7 +187,7 @@ func (s *Server) Get(path string) ([]byte, Stat, error) {
 func (s *Server) Children(path string) []string {
 	s.mu.Lock()
 	defer s.unlock()
-	n := s.tree.nodes[path]
+	n := s.tree.node(path)
 	if n == nil {
 		return nil
 	}
@@ -215,7 +215,7 @@ func (s *Server) Zxid() int64 {
 // It returns ErrNoNode if there is no such znode.
 func (s *Server) SetSequence(path string, next int32) error {
 	return s.command(func(leader *Server) error {
-		n := leader.ahead.tree.nodes[path]
+		n := leader.ahead.tree.node(path)
 		if n == nil {
 			return fmt.Errorf("set sequence of %q: %w", path, ErrNoNode)
 		}

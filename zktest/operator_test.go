@@ -45,6 +45,12 @@ func TestOperator(t *testing.T) {
 	require.ErrorIs(t, s.Delete("/a"), zktest.ErrNoNode)
 	require.Error(t, s.Delete("/zookeeper"))
 	require.Error(t, s.Delete("/"))
+	for _, path := range []string{"", "a", "/a/", "//"} {
+		require.ErrorIs(t, s.Delete(path), zktest.ErrNoNode, path)
+		require.ErrorIs(t, s.SetSequence(path, 1), zktest.ErrNoNode, path)
+		require.False(t, s.Exists(path), path)
+		require.Empty(t, s.Children(path), path)
+	}
 	require.ErrorIs(t, s.SetSequence("/a", 1), zktest.ErrNoNode)
 	_, _, err = s.Get("/a")
 	require.ErrorIs(t, err, zktest.ErrNoNode)
