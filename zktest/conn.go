@@ -44,13 +44,11 @@ func (s *Server) serve(nc net.Conn) {
 		c.shut()
 		return
 	}
-	c.tap, c.host = t, t.host
+	c.tap, c.number, c.host = t, t.number, t.host
 	c.ids = []id{{"ip", t.host}}
 	s.mu.Lock()
 	closed := s.closed || s.member != nil && s.member.role == down
 	if !closed {
-		s.accepted++
-		c.number = s.accepted
 		s.conns[c] = struct{}{}
 		s.wg.Add(2)
 	}

@@ -50,7 +50,6 @@ type Server struct {
 	dataWatches  *watchTable
 	childWatches *watchTable
 	conns        map[*conn]struct{}
-	accepted     int
 	received     int64
 	sent         int64
 	thiefID      int64
