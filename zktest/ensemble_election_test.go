@@ -2,6 +2,7 @@ package zktest_test
 
 import (
 	"context"
+	"math"
 	"net"
 	"testing"
 	"time"
@@ -280,6 +281,11 @@ func TestEnsembleOptions(t *testing.T) {
 		"1 listeners":    func() error { _, err := zktest.StartEnsemble(3, zktest.WithListeners(ln())); return err },
 		"sync limit 0":   func() error { _, err := zktest.StartEnsemble(3, zktest.WithSyncLimit(0)); return err },
 		"peer delay":     func() error { _, err := zktest.StartEnsemble(3, zktest.WithPeerDelay(2, 1)); return err },
+		"sync limit 922": func() error { _, err := zktest.StartEnsemble(3, zktest.WithSyncLimit(math.MaxInt)); return err },
+		"peer delay from 0s to 2562047h": func() error {
+			_, err := zktest.StartEnsemble(3, zktest.WithPeerDelay(0, math.MaxInt64))
+			return err
+		},
 		"apply delay":    func() error { _, err := zktest.StartEnsemble(3, zktest.WithApplyDelay(-1, 1)); return err },
 		"election time":  func() error { _, err := zktest.StartEnsemble(3, zktest.WithElectionTime(2, 1)); return err },
 		"tick":           func() error { _, err := zktest.StartEnsemble(3, zktest.WithTick(0)); return err },

@@ -49,10 +49,19 @@ func (c *config) checkEnsemble(n int) error {
 	case c.syncLimit < 1:
 		return fmt.Errorf("zktest: sync limit %d: must be at least one tick", c.syncLimit)
 	}
-	for name, d := range map[string]span{"peer delay": c.peerDelay, "apply delay": c.applyDelay, "election time": c.election} {
-		if d.min < 0 || d.max < d.min {
-			return fmt.Errorf("zktest: %s from %s to %s: must not be negative and in that order", name, d.min, d.max)
+	if err := c.check(); err != nil {
+		return err
+	}
+	if time.Duration(c.syncLimit) > longest/c.tick {
+		return fmt.Errorf("zktest: sync limit %d: must be less than a century of ticks of %s", c.syncLimit, c.tick)
+	}
+	for _, o := range []struct {
+		name string
+		span
+	}{{"peer delay", c.peerDelay}, {"apply delay", c.applyDelay}, {"election time", c.election}} {
+		if o.min < 0 || o.max < o.min || o.max > longest {
+			return fmt.Errorf("zktest: %s from %s to %s: must not be negative, in that order and less than a century", o.name, o.min, o.max)
 		}
 	}
-	return c.check()
+	return nil
 }

@@ -2,6 +2,7 @@ package zktest
 
 import (
 	"fmt"
+	"math"
 	"net"
 	"time"
 )
@@ -71,14 +72,17 @@ func WithLegacySequence() Option { return func(c *config) { c.legacy = true } }
 // that to ReapContainers. Defaults to one minute.
 func WithContainerInterval(d time.Duration) Option { return func(c *config) { c.reapEvery = d } }
 
+// longestTimeout is the longest session timeout that a handshake can tell.
+const longestTimeout = math.MaxInt32 * time.Millisecond
+
 func (c *config) check() error {
 	switch {
-	case c.tick < time.Millisecond:
-		return fmt.Errorf("zktest: tick %s: must be at least 1ms", c.tick)
-	case c.minTimeout < time.Millisecond || c.maxTimeout < c.minTimeout:
-		return fmt.Errorf("zktest: session timeouts from %s to %s: must be at least 1ms and in that order", c.minTimeout, c.maxTimeout)
-	case c.reapEvery < 0:
-		return fmt.Errorf("zktest: container interval %s: must not be negative", c.reapEvery)
+	case c.tick < time.Millisecond || c.tick > longest:
+		return fmt.Errorf("zktest: tick %s: must be at least 1ms and less than a century", c.tick)
+	case c.minTimeout < time.Millisecond || c.maxTimeout < c.minTimeout || c.maxTimeout > longestTimeout:
+		return fmt.Errorf("zktest: session timeouts from %s to %s: must be at least 1ms, in that order and at most %s", c.minTimeout, c.maxTimeout, longestTimeout)
+	case c.reapEvery != 0 && c.reapEvery < time.Millisecond:
+		return fmt.Errorf("zktest: container interval %s: must be 0 or at least 1ms", c.reapEvery)
 	}
 	return nil
 }
