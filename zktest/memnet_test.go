@@ -3,6 +3,7 @@ package zktest_test
 import (
 	"fmt"
 	"io"
+	"math"
 	"net"
 	"syscall"
 	"testing"
@@ -79,6 +80,7 @@ func TestNetworkLatency(t *testing.T) {
 		defer n.Close()
 		require.Panics(t, func() { n.SetLatency("a", "b", 2, 1) })
 		require.Panics(t, func() { n.SetDefaultLatency(-1, 1) })
+		require.Panics(t, func() { n.SetDefaultLatency(0, math.MaxInt64) })
 	})
 }
 

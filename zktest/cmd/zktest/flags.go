@@ -5,6 +5,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"math"
 	"net"
 	"strconv"
 	"strings"
@@ -58,7 +59,7 @@ func parse(args []string, stderr io.Writer) (options, error) {
 const mostServers = 9
 
 func (o options) check(f *flag.FlagSet) error {
-	const least = time.Millisecond
+	const least, most = time.Millisecond, math.MaxInt32 * time.Millisecond
 	if _, _, err := net.SplitHostPort(o.addr); err != nil {
 		return fmt.Errorf("-addr %q: must be host:port", o.addr)
 	}
@@ -69,10 +70,12 @@ func (o options) check(f *flag.FlagSet) error {
 		return fmt.Errorf("-min-timeout %v: must be at least %v", o.minTimeout, least)
 	case o.maxTimeout < o.minTimeout:
 		return fmt.Errorf("-max-timeout %v: must not be less than -min-timeout %v", o.maxTimeout, o.minTimeout)
+	case o.maxTimeout > most:
+		return fmt.Errorf("-max-timeout %v: must be at most %v, for a handshake can tell no more", o.maxTimeout, most)
 	case o.ensemble < 1 || o.ensemble > mostServers:
 		return fmt.Errorf("-ensemble %d: must be from 1 to %d servers", o.ensemble, mostServers)
-	case o.container < 0:
-		return fmt.Errorf("-container-interval %v: must not be negative", o.container)
+	case o.container != 0 && o.container < least:
+		return fmt.Errorf("-container-interval %v: must be 0 or at least %v", o.container, least)
 	case o.proxy == "":
 		return nil
 	}
