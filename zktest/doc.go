@@ -40,6 +40,11 @@
 // been sent, Trace prints it, and Follow tells all of it as it comes, to a
 // slog.Logger by way of LogTo.
 //
+// A fault on an operation takes it at its word, and clients have several for one
+// thing: go-zookeeper creates by OpCreate, Curator by OpCreate2. AnyCreate means
+// every create, AnyOp every request, and Pending tells whether there is a fault
+// that has met none.
+//
 // # Ensembles
 //
 // NewEnsemble starts several servers that agree on one log, as ZooKeeper's do.

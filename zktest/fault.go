@@ -83,6 +83,7 @@ type rule struct {
 	kind ruleKind
 	op   Op
 	left int // times it still applies; below 0: always
+	met  bool
 }
 
 type ruleKind uint8
@@ -140,6 +141,7 @@ func (f *Faults) applies(t *tap, kind ruleKind, op Op) bool {
 		if r.kind != kind || !r.sel.matches(t.host, t.session) || !covers(r.op, op) {
 			continue
 		}
+		r.met = true
 		if r.left > 0 {
 			if r.left--; r.left == 0 {
 				f.rules = slices.Delete(f.rules, i, i+1)

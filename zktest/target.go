@@ -11,14 +11,16 @@ package zktest
 //
 // Where faults on several targets cover one connection, any of them suffices.
 // Methods that take a number of times apply to that many matching requests, or
-// to every one for a negative number; 0 does nothing. Heal takes all back.
+// to every one for a negative number; 0 does nothing. Pending tells what has yet
+// to happen. Heal takes all back.
 type Target struct {
 	f   *Faults
 	sel selector
 }
 
 // For returns the connections of one session, now and later. A client that gets
-// a new session is another target.
+// a new session is another target. Whether there is such a session is not
+// checked: Seen tells.
 func (t *Target) For(session int64) *Target {
 	return &Target{f: t.f, sel: selector{session: session}}
 }
@@ -46,7 +48,8 @@ func (t *Target) Cut() {
 }
 
 // DropReply forwards the next requests of kind op, swallows the reply to each
-// and cuts that connection: the client cannot know what became of it.
+// and cuts that connection: the client cannot know what became of it. op is
+// taken at its word; for creates see AnyCreate.
 func (t *Target) DropReply(op Op, times int) { t.add("DropReply", dropReply, op, times) }
 
 // DropRequest cuts the connection on which one of the next requests of kind op
@@ -58,7 +61,7 @@ func (t *Target) DropRequest(op Op, times int) { t.add("DropRequest", dropReques
 // cuts the connection as DropReply does. The client finds a node with its GUID
 // that is not its own. The session that owns it does not expire; delete the node
 // to be rid of it.
-func (t *Target) Steal(times int) { t.add("Steal", steal, anyCreate, times) }
+func (t *Target) Steal(times int) { t.add("Steal", steal, AnyCreate, times) }
 
 // NewSession lets clients that reconnect have a fresh session, without telling
 // them that the one they asked for is gone. That one lives on until it expires.

@@ -28,14 +28,17 @@ func session(text string) (int64, error) {
 	return 0, fmt.Errorf("%q: no session id, which is decimal or 0x and hexadecimal", text)
 }
 
-// op reads the name of an operation, or "any".
+// op reads the name of an operation or a word for several.
 func op(text string) (zktest.Op, error) {
-	if text == "any" {
+	switch text {
+	case "any":
 		return zktest.AnyOp, nil
+	case "any-create":
+		return zktest.AnyCreate, nil
 	}
 	o, ok := wire.OpNamed(text)
 	if !ok || o == wire.OpNotify || o == wire.OpError {
-		return 0, fmt.Errorf("%q: no operation; they are called as in create, getChildren2 or closeSession, and any is all but ping and createSession", text)
+		return 0, fmt.Errorf("%q: no operation; they are called as in create, getChildren2 or closeSession; any is all but ping and createSession, any-create every create", text)
 	}
 	return o, nil
 }

@@ -39,6 +39,7 @@ func scoped() []command {
 		{name: "freeze", args: "[to-server|to-client]", help: "let no byte pass", run: (*call).freeze},
 		{name: "unfreeze", help: "let bytes pass again", run: func(c *call) error { return c.each((*zktest.Target).Unfreeze) }},
 		{name: "heal", help: "take back every fault of this very scope", run: (*call).heal},
+		{name: "pending", help: "print how many times faults have yet to happen; one that always does counts until it has", run: (*call).pending},
 		{name: "count", args: "[OP]", help: "print how many requests there were", run: (*call).count},
 		{name: "trace", args: "[N]", help: "print the last requests and events", run: (*call).trace},
 	}

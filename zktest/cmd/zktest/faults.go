@@ -81,6 +81,15 @@ func (c *call) count() error {
 	return nil
 }
 
+func (c *call) pending() error {
+	sum := 0
+	for _, on := range c.on {
+		sum += on.Pending()
+	}
+	c.print(strconv.Itoa(sum))
+	return nil
+}
+
 func (c *call) resetCounts() error {
 	for _, f := range c.t.faults {
 		f.ResetCounts()
