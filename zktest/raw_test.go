@@ -143,6 +143,7 @@ func (c *rawClient) gone() {
 	c.t.Helper()
 	f, err := c.next()
 	require.Error(c.t, err, "frame %+v", f)
+	require.NotErrorIs(c.t, err, os.ErrDeadlineExceeded, "it is still open")
 	require.NotErrorIs(c.t, err, os.ErrDeadlineExceeded, "the connection is still there")
 }
 
