@@ -28,8 +28,9 @@ type B struct {
 }
 
 // Run runs fn in a bubble with a server and a network, and takes all of it down
-// inside the bubble. On a failure it prints the seed, how to run the test again
-// with it, and the end of the server's trace.
+// inside the bubble. When the test fails, also later on or by a panic of fn or of
+// synctest, it prints the seed, how to run the test again with it, and the end of
+// the server's trace; a panic on another goroutine of fn's leaves no time for that.
 func Run(t *testing.T, fn func(b *B), opts ...Option) {
 	t.Helper()
 	c := config{seed: 1, virtual: 30 * time.Minute, real: 5 * time.Minute}
@@ -46,26 +47,23 @@ func Run(t *testing.T, fn func(b *B), opts ...Option) {
 	// Made outside the bubble, or its clock would be the virtual one.
 	stop := watchReal(t.Name(), c)
 	defer stop()
-	synctest.Test(t, func(t *testing.T) { run(t, fn, c) })
+	o := &outcome{outer: t, before: t.Failed()}
+	t.Cleanup(o.tellLate)
+	defer o.burst()
+	synctest.Test(t, func(t *testing.T) { run(t, fn, c, o) })
 }
 
-func run(t *testing.T, fn func(b *B), c config) {
+func run(t *testing.T, fn func(b *B), c config, o *outcome) {
 	b := &B{T: t, Net: zktest.NewNetwork(c.seed), Seed: c.seed}
 	if err := b.start(c); err != nil {
 		b.Net.Close()
 		t.Fatalf("bubble: %v", err)
 	}
 	w := b.watch(c.virtual)
-	told, returned := false, false
-	tell := func() {
-		panicking := !returned && !t.Skipped()
-		if (t.Failed() || panicking) && !told {
-			told = true
-			t.Log(b.report())
-		}
-	}
+	o.b = b
 	// Cleanups run last one first, those of fn before these.
-	t.Cleanup(tell)
+	t.Cleanup(func() { o.cleaned = true })
+	t.Cleanup(o.tell)
 	t.Cleanup(w.stop)
 	if b.Ensemble != nil {
 		t.Cleanup(b.Ensemble.Close)
@@ -73,12 +71,8 @@ func run(t *testing.T, fn func(b *B), c config) {
 		t.Cleanup(b.Server.Close)
 	}
 	t.Cleanup(b.Net.Close)
-	defer func() {
-		tell() // before the cleanups add their own requests
-		b.heal()
-	}()
+	defer o.end()
 	fn(b)
-	returned = true
 }
 
 // start starts the server, or the servers of an ensemble.

@@ -43,9 +43,15 @@
 //
 // When the function returns, or fails, partitions are healed and the server's
 // faults taken back; then cleanups run, last one first; then the network and
-// the server close. A goroutine that is left after that fails the test, so
-// every test is a test for leaks. A client must be closed, and have ended, by
-// its cleanup.
+// the server close. A goroutine that is left after that makes synctest panic,
+// "main bubble goroutine has exited but blocked goroutines remain", so every test
+// is a test for leaks. It is nearly always a client: one must be closed, and have
+// ended, by its cleanup.
+//
+// A test that fails prints its seed, how to run it again and the end of the
+// server's trace: when a check of b.T or of Run's own t fails, be it after Run, when
+// fn panics, and before synctest does. For a panic on a goroutine that fn has
+// started there is no such moment.
 //
 // A stuck test does not stand still, since some ticker always moves the clock.
 // So there is a limit of virtual time: at it the test fails with every

@@ -47,7 +47,7 @@ func (w *watchdog) bark() {
 func (w *watchdog) bite() {
 	if w.next(time.Hour, w.bite) {
 		panic(fmt.Sprintf("bubble: test %s not done after %s of virtual time, and %s more without a network\n%s\n%s",
-			w.b.T.Name(), w.limit, grace, w.b.report(), stacks()))
+			w.b.T.Name(), w.limit, grace, w.b.report(traceTail), stacks()))
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"os/exec"
+	"strings"
 	"testing"
 	"time"
 
@@ -59,6 +60,45 @@ var failing = map[string]func(t *testing.T){
 	"panicking": func(t *testing.T) {
 		bubble.Run(t, func(*bubble.B) { panic("of the test's own") }, bubble.WithSeed(42))
 	},
+	"panicking after an error": func(t *testing.T) {
+		bubble.Run(t, func(b *bubble.B) {
+			b.T.Error("first")
+			panic("of the test's own")
+		}, bubble.WithSeed(42))
+	},
+	"client not closed": func(t *testing.T) {
+		bubble.Run(t, func(b *bubble.B) {
+			conn, _, err := zk.Connect(b.Servers(), 10*time.Second, zk.WithDialer(b.Dialer("a")), zk.WithLogger(quiet{}))
+			require.NoError(b.T, err)
+			_, err = conn.Create("/seen", nil, 0, zk.WorldACL(zk.PermAll))
+			require.NoError(b.T, err)
+		}, bubble.WithSeed(42))
+	},
+	"outer test failing inside": func(t *testing.T) {
+		bubble.Run(t, func(b *bubble.B) {
+			_, err := connect(b, "a", 10*time.Second).Create("/seen", nil, 0, zk.WorldACL(zk.PermAll))
+			require.NoError(b.T, err)
+			t.Error("of the outer test")
+		}, bubble.WithSeed(42))
+	},
+	"outer test ending inside": func(t *testing.T) {
+		bubble.Run(t, func(b *bubble.B) {
+			_, err := connect(b, "a", 10*time.Second).Create("/seen", nil, 0, zk.WorldACL(zk.PermAll))
+			require.NoError(t, err)
+			t.Fatal("of the outer test")
+		}, bubble.WithSeed(42))
+	},
+	"outer test failing after": func(t *testing.T) {
+		bubble.Run(t, func(b *bubble.B) {
+			_, err := connect(b, "a", 10*time.Second).Create("/seen", nil, 0, zk.WorldACL(zk.PermAll))
+			require.NoError(b.T, err)
+		}, bubble.WithSeed(42))
+		t.Error("of the outer test")
+	},
+	"failed before": func(t *testing.T) {
+		t.Error("of the outer test")
+		bubble.Run(t, func(*bubble.B) {}, bubble.WithSeed(42))
+	},
 	"bad option": func(t *testing.T) {
 		bubble.Run(t, func(*bubble.B) {}, bubble.WithServer(zktest.WithTick(-1)))
 	},
@@ -78,7 +118,7 @@ func outputOf(t *testing.T, name string) string {
 	require.Contains(t, failing, name)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, os.Args[0], "-test.run=^TestFailing$", "-test.v")
+	cmd := exec.CommandContext(ctx, os.Args[0], "-test.run=^TestFailing$")
 	cmd.Env = append(os.Environ(), failingCase+"="+name)
 	out, err := cmd.CombinedOutput()
 	require.NoError(t, ctx.Err())
@@ -110,7 +150,9 @@ func TestWatchdog(t *testing.T) {
 	})
 
 	t.Run("AGoroutineThatIsLeftFails", func(t *testing.T) {
-		require.Contains(t, outputOf(t, "leaking"), "blocked goroutines remain")
+		out := outputOf(t, "leaking")
+		require.Contains(t, out, "blocked goroutines remain")
+		require.Contains(t, out, "watchdog_test.go") // the stack of what is left
 	})
 
 	t.Run("AFailurePrintsSeedAndTraceAndStillCleansUp", func(t *testing.T) {
@@ -129,9 +171,32 @@ func TestWatchdog(t *testing.T) {
 	})
 
 	t.Run("APanicPrintsTheSeed", func(t *testing.T) {
-		out := outputOf(t, "panicking")
-		require.Contains(t, out, "seed 42;")
-		require.Contains(t, out, "of the test's own")
+		for _, name := range []string{"panicking", "panicking after an error"} {
+			out := outputOf(t, name)
+			require.Equal(t, 1, strings.Count(out, "seed 42;"), out)
+			require.Contains(t, out, "panic: of the test's own")
+			require.Contains(t, out, "watchdog_test.go")
+			require.NotContains(t, out, "Cleanup?")
+		}
+	})
+
+	t.Run("BeforeSynctestPanicsTheReportAndAHintAreOut", func(t *testing.T) {
+		out := outputOf(t, "client not closed")
+		report, panicked, found := strings.Cut(out, "panic: deadlock: main bubble goroutine has exited")
+		require.True(t, found, out)
+		require.Contains(t, report, "seed 42;")
+		require.Contains(t, report, `create "/seen"`)
+		require.Contains(t, report, "is a client not closed by a Cleanup?")
+		require.Contains(t, panicked, "go-zookeeper")
+	})
+
+	t.Run("AFailureOfTheOuterTestPrintsSeedAndTrace", func(t *testing.T) {
+		for _, name := range []string{"outer test failing inside", "outer test ending inside", "outer test failing after"} {
+			out := outputOf(t, name)
+			require.Equal(t, 1, strings.Count(out, "seed 42;"), "%s: %s", name, out)
+			require.Contains(t, out, `create "/seen"`)
+		}
+		require.NotContains(t, outputOf(t, "failed before"), "seed 42;")
 	})
 
 	t.Run("ABadOptionIsNamed", func(t *testing.T) {
