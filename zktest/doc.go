@@ -136,9 +136,10 @@
 //     of an empty multi behind the error.
 //   - A createSession from a client is an operation that nobody knows. ZooKeeper
 //     gives the connection another session.
-//   - Requests of a client are not read while 16 MiB of answers wait for it, and
-//     once 64 MiB of events do, or 10 s after its connection should have ended,
-//     it is cut off. ZooKeeper keeps all, until its memory ends.
+//   - Requests of a client are not read while 16 MiB wait: answers for it, and in an
+//     ensemble what it has asked for and the leader has not carried out. Once 64 MiB
+//     of events wait, or 10 s after its connection should have ended, it is cut off.
+//     ZooKeeper keeps all, until its memory ends.
 //   - A session that a client closes or loses is gone in the same instant; no
 //     request that races with its end is answered with "session expired".
 //

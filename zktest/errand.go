@@ -12,6 +12,7 @@ type errand struct {
 	n     uint64 // its number at the server that was asked
 	c     *conn  // who asked; nil for an operator
 	waits bool   // for the leader
+	size  int    // of the request
 
 	// One of the two: a write, whose transaction comes back through the log; or
 	// something to do, possibly nothing, whose end is awaited as a Sync is.
@@ -45,6 +46,7 @@ func (m *member) receive(c *conn, payload []byte) {
 		return
 	case c.greeting:
 		c.held = append(c.held, payload)
+		c.out.hold(len(payload))
 		return
 	case c.session == 0:
 		s.connect(c, payload)
@@ -67,7 +69,8 @@ func (m *member) receive(c *conn, payload []byte) {
 	if !m.heardFrom(c) {
 		return
 	}
-	r := &errand{c: c}
+	r := &errand{c: c, size: len(payload)}
+	c.out.hold(r.size)
 	switch {
 	case isWrite(h.Op):
 		who := c.author()
@@ -139,6 +142,7 @@ func (m *member) drain(c *conn) {
 		r := c.line[0]
 		c.line[0] = nil
 		c.line = c.line[1:]
+		c.out.release(r.size)
 		r.finish(r.t, r.stats)
 	}
 }
