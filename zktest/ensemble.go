@@ -46,9 +46,9 @@ func NewEnsemble(tb TB, n int, opts ...Option) *Ensemble {
 // at once, the last one leads, and the epoch is 1. The error names an option
 // that makes no sense, or says why there is no port.
 func StartEnsemble(n int, opts ...Option) (*Ensemble, error) {
-	c := defaults()
-	for _, o := range opts {
-		o(&c)
+	c, err := configured(opts)
+	if err != nil {
+		return nil, err
 	}
 	if err := c.checkEnsemble(n); err != nil {
 		return nil, err

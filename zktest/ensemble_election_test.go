@@ -276,12 +276,13 @@ func TestEnsembleOptions(t *testing.T) {
 		return l
 	}
 	for want, try := range map[string]func() error{
-		"ensemble of 0":  func() error { _, err := zktest.StartEnsemble(0); return err },
-		"WithListeners":  func() error { _, err := zktest.StartEnsemble(3, zktest.WithListener(ln())); return err },
-		"1 listeners":    func() error { _, err := zktest.StartEnsemble(3, zktest.WithListeners(ln())); return err },
-		"sync limit 0":   func() error { _, err := zktest.StartEnsemble(3, zktest.WithSyncLimit(0)); return err },
-		"peer delay":     func() error { _, err := zktest.StartEnsemble(3, zktest.WithPeerDelay(2, 1)); return err },
-		"sync limit 922": func() error { _, err := zktest.StartEnsemble(3, zktest.WithSyncLimit(math.MaxInt)); return err },
+		"ensemble of 0":    func() error { _, err := zktest.StartEnsemble(0); return err },
+		"WithListeners":    func() error { _, err := zktest.StartEnsemble(3, zktest.WithListener(ln())); return err },
+		"ensemble of 1000": func() error { _, err := zktest.StartEnsemble(1000); return err },
+		"1 listeners":      func() error { _, err := zktest.StartEnsemble(3, zktest.WithListeners(ln())); return err },
+		"sync limit 0":     func() error { _, err := zktest.StartEnsemble(3, zktest.WithSyncLimit(0)); return err },
+		"peer delay":       func() error { _, err := zktest.StartEnsemble(3, zktest.WithPeerDelay(2, 1)); return err },
+		"sync limit 922":   func() error { _, err := zktest.StartEnsemble(3, zktest.WithSyncLimit(math.MaxInt)); return err },
 		"peer delay from 0s to 2562047h": func() error {
 			_, err := zktest.StartEnsemble(3, zktest.WithPeerDelay(0, math.MaxInt64))
 			return err

@@ -88,7 +88,7 @@ func (e *Ensemble) Elect() {
 // negative or s is none of the ensemble's servers.
 func (e *Ensemble) Lag(s *Server, d time.Duration) {
 	if d < 0 {
-		panic(fmt.Sprintf("zktest: lag of %v", d))
+		panic(fmt.Sprintf("zktest: Lag: %v is negative", d))
 	}
 	m := e.own(s)
 	e.group.mu.Lock()

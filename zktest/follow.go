@@ -22,6 +22,9 @@ type follower struct {
 //
 //	s.Follow(zktest.LogTo(slog.New(slog.NewTextHandler(t.Output(), nil))))
 func (t *Target) Follow(fn func(Entry)) (stop func()) {
+	if fn == nil {
+		panic("zktest: Follow: the function is nil")
+	}
 	f, w := t.f, &follower{sel: t.sel, fn: fn}
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -1,6 +1,7 @@
 package zktest
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"net"
@@ -19,7 +20,10 @@ type config struct {
 	legacy                 bool
 	reapEvery              time.Duration
 
+	wrong error // of an option that could not be taken
+
 	// Of an ensemble.
+	ensembleOnly                    string // an option that has no meaning elsewhere
 	listeners                       []net.Listener
 	syncLimit                       int
 	peerDelay, applyDelay, election span
@@ -35,9 +39,27 @@ func defaults() config {
 	}
 }
 
+// configured applies options to the defaults.
+func configured(opts []Option) (config, error) {
+	c := defaults()
+	for _, o := range opts {
+		if o == nil {
+			return c, errors.New("zktest: an Option is nil")
+		}
+		o(&c)
+	}
+	return c, c.wrong
+}
+
 // WithListener serves on l, which may be one of a Network, in place of TCP. The
 // server closes it. Defaults to a free TCP port of 127.0.0.1.
-func WithListener(l net.Listener) Option { return func(c *config) { c.listener = l } }
+func WithListener(l net.Listener) Option {
+	return func(c *config) {
+		if c.listener = l; l == nil {
+			c.wrong = errors.New("zktest: WithListener: the listener is nil")
+		}
+	}
+}
 
 // WithTick sets the unit in which sessions expire: at the first multiple of it
 // after their timeout. As on a real server it bounds session timeouts too, to

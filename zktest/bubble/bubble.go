@@ -33,11 +33,13 @@ type B struct {
 // the server's trace; a panic on another goroutine of fn's leaves no time for that.
 func Run(t *testing.T, fn func(b *B), opts ...Option) {
 	t.Helper()
-	c := config{seed: 1, virtual: 30 * time.Minute, real: 5 * time.Minute}
-	for _, o := range opts {
-		o(&c)
+	if fn == nil {
+		t.Fatal("bubble: Run: the function is nil")
 	}
-	var err error
+	c, err := configured(opts)
+	if err != nil {
+		t.Fatalf("bubble: %v", err)
+	}
 	if c.seed, err = overridden(c.seed); err != nil {
 		t.Fatalf("bubble: %v", err)
 	}
