@@ -189,9 +189,11 @@ func (c *conn) send(frame []byte) bool {
 // author is whom this connection's writes are judged as. s.mu is held.
 func (c *conn) author() author { return author{session: c.session, ids: c.ids} }
 
+// identify adds an identity, unless the client has it already.
 func (c *conn) identify(who id) {
 	if !slices.Contains(c.ids, who) {
-		c.ids = append(c.ids, who)
+		// A new list: requests under way are judged by the old one.
+		c.ids = inHashOrder(append(slices.Clone(c.ids), who))
 	}
 }
 
