@@ -169,6 +169,9 @@ func (s *Server) command(run func(leader *Server) error) error {
 	s.mu.Lock()
 	if s.member == nil {
 		defer s.unlock()
+		if s.closed {
+			return ErrNotServing
+		}
 		return run(s)
 	}
 	if !s.member.serving || s.stalled != nil {

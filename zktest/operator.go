@@ -14,9 +14,9 @@ import (
 // ErrNoNode is returned for a path at which there is no znode.
 var ErrNoNode = errors.New("zktest: no such znode")
 
-// ErrNotServing is returned by what has to change something on a server of an
-// ensemble that has no leader, or loses it meanwhile: then what was asked for
-// may have happened, or may happen yet.
+// ErrNotServing is returned by what has to change something on a server that is
+// closed, or on one of an ensemble that has no leader, or loses it meanwhile: then
+// what was asked for may have happened, or may happen yet.
 var ErrNotServing = errors.New("zktest: the server is not serving requests")
 
 // ErrNoSession is returned for a session that does not exist, or no longer.
@@ -71,10 +71,13 @@ func (s *Server) ExpireAll() {
 // Wipe makes the server an empty one whose zxids start again, and closes every
 // connection: an ensemble rebuilt without its data. Clients that have seen a
 // higher zxid are then refused without a word. Of an ensemble it wipes every
-// server.
+// server. A closed server keeps what it has.
 func (s *Server) Wipe() {
 	s.mu.Lock()
 	defer s.unlock()
+	if s.closed {
+		return
+	}
 	s.acted("Wipe", Request{}, "")
 	if s.member != nil {
 		s.member.e.wipe()
