@@ -1,0 +1,97 @@
+package election
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/zkfence/zkfence/zklock"
+)
+
+// Status is what Handler answers with, as JSON.
+type Status struct {
+	State       string  `json:"state"`            // of this candidate: Idle, Acquiring, Held, Suspect, Lost, Releasing
+	Leader      *string `json:"leader"`           // info of who leads; null: nobody, or not known
+	Epoch       string  `json:"epoch,omitempty"`  // of the leader, in hex as a Token is written
+	Token       string  `json:"token,omitempty"`  // of this candidate's term, while it has one
+	RemainingMs int64   `json:"remaining_ms"`     // trusted time left to this candidate's term
+	TroubleMs   int64   `json:"trouble_ms"`       // for how long it has been Suspect, or Lost with the term not given up
+	Reason      string  `json:"reason,omitempty"` // why the leader is not known
+}
+
+// leaderWithin bounds how long a health check waits to learn who leads.
+const leaderWithin = time.Second
+
+// Handler returns a health check: 200 with a Status, or 503 with one while this
+// candidate has been Suspect for longer than grace, or has lost its term for
+// longer than that and has neither campaigned again nor returned. A candidate
+// that waits, or does not stand at all, is well, even if it cannot learn who
+// leads: restarting it would not help. A standby's check costs one list and one
+// read. It panics if grace is negative.
+func (e *Election) Handler(grace time.Duration) http.Handler {
+	if grace < 0 {
+		panic(fmt.Sprintf("election: handler: grace = %v: must not be negative", grace))
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method != http.MethodGet && r.Method != http.MethodHead {
+			w.Header().Set("Allow", "GET, HEAD")
+			http.Error(w, "use GET", http.StatusMethodNotAllowed)
+			return
+		}
+		status, trouble := e.status(r.Context())
+		body, err := json.Marshal(status)
+		if err != nil {
+			http.Error(w, err.Error(), http.StatusInternalServerError)
+			return
+		}
+		w.Header().Set("Content-Type", "application/json")
+		w.Header().Set("Cache-Control", "no-store")
+		if trouble > grace {
+			w.WriteHeader(http.StatusServiceUnavailable)
+		}
+		_, _ = w.Write(append(body, '\n')) // whoever asked has gone
+	})
+}
+
+func (e *Election) status(ctx context.Context) (s Status, trouble time.Duration) {
+	e.mu.Lock()
+	busy, t := e.busy, e.term
+	e.mu.Unlock()
+	state := zklock.Idle
+	if busy {
+		state = zklock.Acquiring
+	}
+	if t != nil {
+		switch now := t.State(); now {
+		case zklock.Held, zklock.Suspect:
+			state = now
+			s.Token = t.Token().String()
+			s.RemainingMs = max(t.Remaining(), 0).Milliseconds()
+			info := *t.info.Load()
+			s.Leader, s.Epoch = &info, s.Token
+			trouble = t.h.Internal().Session.SuspectFor()
+		case zklock.Lost:
+			if since, leading := t.lingers(); leading {
+				state, trouble = now, since
+				s.Token = t.Token().String()
+			}
+		case zklock.Releasing:
+			state = now
+		}
+	}
+	s.State, s.TroubleMs = state.String(), trouble.Milliseconds()
+	if s.Leader != nil {
+		return s, trouble
+	}
+	ctx, cancel := context.WithTimeout(ctx, leaderWithin)
+	defer cancel()
+	l, err := e.Leader(ctx)
+	if err != nil {
+		s.Reason = err.Error()
+		return s, trouble
+	}
+	s.Leader, s.Epoch = &l.Info, fmt.Sprintf("0x%x", l.Epoch)
+	return s, trouble
+}

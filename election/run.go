@@ -1,0 +1,140 @@
+package election
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/zkfence/zkfence/internal/session"
+	"github.com/zkfence/zkfence/zkconn"
+	"github.com/zkfence/zkfence/zklock"
+)
+
+// Run campaigns, calls lead while this candidate leads, and resigns when lead
+// has returned. It is either campaigning or leading until it returns, and it
+// returns in one of these cases alone:
+//
+//   - lead has returned while leading: its error, nil included.
+//   - ctx has ended: context.Cause(ctx), joined with lead's error if it was
+//     leading.
+//   - campaigning has become pointless: zkconn.ErrClosed, a server's refusal
+//     such as zk.ErrNoAuth, zklock.ErrForeignRecipe, zklock.ErrQueueFull, each
+//     wrapped with the path. ErrBusy at once, if this Election campaigns or leads.
+//
+// A term that is lost ends lead's context with the *zklock.LostError. Once lead
+// has returned, never beside it, Run campaigns again, after a jittered pause
+// that grows while terms stay short; what lead returned goes to the Trace's
+// Returned. A lead that does not heed its context keeps this candidate out of the
+// election, and nobody else: the term is over for all others.
+//
+// lead's context has the values of ctx and the Token, and ends with ctx or the
+// term. lead may call Resign, or Client.Close. A panic in lead, or
+// runtime.Goexit, resigns as well and then goes on.
+func (e *Election) Run(ctx context.Context, lead func(ctx context.Context, t *Term) error) error {
+	if lead == nil {
+		return fmt.Errorf("election: run %s: lead = nil", e.line.Dir)
+	}
+	if err := e.enter("run"); err != nil {
+		return err
+	}
+	defer e.exit()
+	var b backoff
+	for {
+		r := e.once(ctx, lead)
+		if r.over() {
+			return r.err
+		}
+		e.log.Info("campaigning again", zap.Error(r.err))
+		pause := b.next(r)
+		timer := time.NewTimer(pause)
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+			return e.stopped(ctx, r.err)
+		}
+	}
+}
+
+// round is one campaign and what came of it.
+type round struct {
+	ctx   context.Context
+	hold  *zklock.Hold // nil: never led
+	lost  bool         // before lead had returned
+	ended bool         // ctx had, when lead returned
+	led   time.Duration
+	err   error
+}
+
+// once campaigns once, and leads if that succeeds. Invariant: when it returns,
+// lead has returned. Broken by: the term is lost, lead goes on, and the next term
+// begins beside it.
+func (e *Election) once(ctx context.Context, lead func(context.Context, *Term) error) (r round) {
+	r.ctx = ctx
+	began := time.Now()
+	r.err = e.mutex.Do(ctx, func(inner context.Context, h *zklock.Hold) error {
+		r.hold = h
+		began = time.Now()
+		t := e.begin(h)
+		defer t.left.Store(true)
+		err := lead(inner, t)
+		r.ended = ctx.Err() != nil
+		// By the clock: a process that has just woken up learns of its loss here.
+		h.State()
+		r.lost = lostBy(h) != nil
+		return err
+	})
+	r.led = time.Since(began)
+	switch {
+	case r.hold == nil && r.err != nil:
+		r.err = fmt.Errorf("election: campaign: %w", r.err)
+	case r.ended:
+		r.err = e.stopped(ctx, r.err)
+	}
+	return r
+}
+
+// stopped is Run's error once ctx has ended.
+func (e *Election) stopped(ctx context.Context, err error) error {
+	cause := context.Cause(ctx)
+	switch {
+	case err == nil:
+		return cause
+	case errors.Is(err, cause):
+		return err
+	}
+	return errors.Join(cause, err)
+}
+
+// over reports that Run is to return.
+func (r round) over() bool {
+	switch {
+	case r.ended:
+		return true
+	case r.hold == nil:
+		return r.ctx.Err() != nil || !errors.Is(r.err, zklock.ErrEvicted)
+	case r.lost:
+		return errors.Is(context.Cause(r.hold.Context()), zkconn.ErrClosed)
+	}
+	return true
+}
+
+// backoff spaces campaigns: a candidate whose terms end at once must not have
+// every other one look again each time.
+type backoff struct{ short int }
+
+func (b *backoff) next(r round) time.Duration {
+	timeout := 4 * time.Second
+	if r.hold != nil {
+		timeout = r.hold.Internal().Session.Timeout()
+	}
+	if r.hold != nil && r.led >= timeout {
+		b.short = 0
+	}
+	d := timeout / 64 << min(b.short, 4)
+	b.short++
+	return session.Jitter(d)
+}
