@@ -1,14 +1,14 @@
 //go:build unix
 
-package main
+package stage
 
 import (
 	"os"
 	"syscall"
 )
 
-// canStop says that this system can stop a process at any instruction.
-const canStop = true
+// CanStop says that this system can stop a process at any instruction.
+const CanStop = true
 
 func stopProcess(p *os.Process) error     { return p.Signal(syscall.SIGSTOP) }
 func continueProcess(p *os.Process) error { return p.Signal(syscall.SIGCONT) }

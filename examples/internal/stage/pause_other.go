@@ -1,15 +1,15 @@
 //go:build !unix
 
-package main
+package stage
 
 import (
 	"errors"
 	"os"
 )
 
-// canStop says that this system cannot stop a process: its connection is frozen
+// CanStop says that this system cannot stop a process: its connection is frozen
 // instead.
-const canStop = false
+const CanStop = false
 
 func stopProcess(*os.Process) error     { return errors.ErrUnsupported }
 func continueProcess(*os.Process) error { return errors.ErrUnsupported }

@@ -1,0 +1,12 @@
+package stage
+
+import (
+	"os/exec"
+	"syscall"
+)
+
+// wakeOrphan has a process go on when its parent dies, however that happens: one
+// that is stopped would never see that its input has ended.
+func wakeOrphan(cmd *exec.Cmd) {
+	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGCONT}
+}
