@@ -88,9 +88,9 @@ func (e *Election) exit() {
 	e.busy = false
 }
 
-// begin makes a term of a hold.
-func (e *Election) begin(h *zklock.Hold) *Term {
-	t := newTerm(e, h)
+// begin makes a term of a hold, for Run or for Campaign.
+func (e *Election) begin(h *zklock.Hold, run bool) *Term {
+	t := newTerm(e, h, run)
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.term = t
@@ -112,7 +112,7 @@ func (e *Election) Campaign(ctx context.Context) (*Term, error) {
 	if err != nil {
 		return nil, fmt.Errorf("election: campaign: %w", err)
 	}
-	return e.begin(h), nil // before busy is given back: nobody finds neither
+	return e.begin(h, false), nil // before busy is given back: nobody finds neither
 }
 
 // lostBy returns why a term ended if nobody resigned it.

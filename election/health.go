@@ -64,21 +64,23 @@ func (e *Election) status(ctx context.Context) (s Status, trouble time.Duration)
 		state = zklock.Acquiring
 	}
 	if t != nil {
-		switch now := t.State(); now {
-		case zklock.Held, zklock.Suspect:
+		switch now := t.State(); {
+		case now == zklock.Held || now == zklock.Suspect:
 			state = now
 			s.Token = t.Token().String()
 			s.RemainingMs = max(t.Remaining(), 0).Milliseconds()
 			info := *t.info.Load()
 			s.Leader, s.Epoch = &info, s.Token
 			trouble = t.h.Internal().Session.SuspectFor()
-		case zklock.Lost:
-			if since, leading := t.lingers(); leading {
-				state, trouble = now, since
-				s.Token = t.Token().String()
-			}
-		case zklock.Releasing:
+		case now == zklock.Releasing:
 			state = now
+		case t.left.Load():
+			// It is past, whatever has become of it.
+		case lostBy(t.h) != nil: // even when nothing of it is left on the ensemble
+			state, trouble = zklock.Lost, t.over()
+			s.Token = t.Token().String()
+		default:
+			state = now // resigned, by a lead that has not returned
 		}
 	}
 	s.State, s.TroubleMs = state.String(), trouble.Milliseconds()

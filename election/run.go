@@ -17,7 +17,8 @@ import (
 // has returned. It is either campaigning or leading until it returns, and it
 // returns in one of these cases alone:
 //
-//   - lead has returned while leading: its error, nil included.
+//   - lead has returned while leading: its error, nil included. If a server
+//     refused to delete the node, that is joined: the next campaign waits for it.
 //   - ctx has ended: context.Cause(ctx), joined with lead's error if it was
 //     leading.
 //   - campaigning has become pointless: zkconn.ErrClosed, a server's refusal
@@ -48,24 +49,22 @@ func (e *Election) Run(ctx context.Context, lead func(ctx context.Context, t *Te
 			return r.err
 		}
 		e.log.Info("campaigning again", zap.Error(r.err))
-		pause := b.next(r)
-		timer := time.NewTimer(pause)
+		timer := time.NewTimer(b.next(r))
 		select {
 		case <-timer.C:
+		case <-e.client.Closing(): // which the next campaign says
 		case <-ctx.Done():
-			timer.Stop()
-			return e.stopped(ctx, r.err)
 		}
+		timer.Stop()
 	}
 }
 
 // round is one campaign and what came of it.
 type round struct {
-	ctx   context.Context
 	hold  *zklock.Hold // nil: never led
 	lost  bool         // before lead had returned
-	ended bool         // ctx had, when lead returned
-	led   time.Duration
+	ended bool         // ctx had, when lead returned or the campaign failed
+	took  time.Duration // of the term, or of the campaign if it never led
 	err   error
 }
 
@@ -73,40 +72,32 @@ type round struct {
 // lead has returned. Broken by: the term is lost, lead goes on, and the next term
 // begins beside it.
 func (e *Election) once(ctx context.Context, lead func(context.Context, *Term) error) (r round) {
-	r.ctx = ctx
 	began := time.Now()
+	var said error // lead's
 	r.err = e.mutex.Do(ctx, func(inner context.Context, h *zklock.Hold) error {
 		r.hold = h
 		began = time.Now()
-		t := e.begin(h)
+		t := e.begin(h, true)
 		defer t.left.Store(true)
-		err := lead(inner, t)
+		said = lead(inner, t)
 		r.ended = ctx.Err() != nil
 		// By the clock: a process that has just woken up learns of its loss here.
 		h.State()
 		r.lost = lostBy(h) != nil
-		return err
+		return said
 	})
-	r.led = time.Since(began)
+	r.took = time.Since(began)
 	switch {
-	case r.hold == nil && r.err != nil:
+	case r.hold == nil:
 		r.err = fmt.Errorf("election: campaign: %w", r.err)
-	case r.ended:
-		r.err = e.stopped(ctx, r.err)
+		r.ended = ctx.Err() != nil
+	case !r.lost && lostBy(r.hold) != nil:
+		r.err = said // lost while it was being resigned: no matter to lead any more
+	}
+	if cause := context.Cause(ctx); r.ended && !errors.Is(r.err, cause) {
+		r.err = errors.Join(cause, r.err)
 	}
 	return r
-}
-
-// stopped is Run's error once ctx has ended.
-func (e *Election) stopped(ctx context.Context, err error) error {
-	cause := context.Cause(ctx)
-	switch {
-	case err == nil:
-		return cause
-	case errors.Is(err, cause):
-		return err
-	}
-	return errors.Join(cause, err)
 }
 
 // over reports that Run is to return.
@@ -115,7 +106,7 @@ func (r round) over() bool {
 	case r.ended:
 		return true
 	case r.hold == nil:
-		return r.ctx.Err() != nil || !errors.Is(r.err, zklock.ErrEvicted)
+		return !errors.Is(r.err, zklock.ErrEvicted)
 	case r.lost:
 		return errors.Is(context.Cause(r.hold.Context()), zkconn.ErrClosed)
 	}
@@ -131,7 +122,7 @@ func (b *backoff) next(r round) time.Duration {
 	if r.hold != nil {
 		timeout = r.hold.Internal().Session.Timeout()
 	}
-	if r.hold != nil && r.led >= timeout {
+	if r.took >= timeout {
 		b.short = 0
 	}
 	d := timeout / 64 << min(b.short, 4)

@@ -24,11 +24,12 @@ type Term struct {
 	turn  chan struct{} // capacity 1: one SetInfo has a request under way
 	info  atomic.Pointer[string]
 	ended atomic.Pointer[time.Time] // nil while it stands
+	run   bool                      // lead's, which turns away by returning
 	left  atomic.Bool               // its holder has turned away from it
 }
 
-func newTerm(e *Election, h *zklock.Hold) *Term {
-	t := &Term{e: e, h: h, turn: make(chan struct{}, 1)}
+func newTerm(e *Election, h *zklock.Hold, run bool) *Term {
+	t := &Term{e: e, h: h, run: run, turn: make(chan struct{}, 1)}
 	t.info.Store(&e.info)
 	context.AfterFunc(h.Context(), func() {
 		now := time.Now()
@@ -43,16 +44,12 @@ func (t *Term) stands() bool {
 	return s == zklock.Held || s == zklock.Suspect
 }
 
-// lingers reports for how long the term has been over, and whether its holder
-// has done nothing about that yet.
-func (t *Term) lingers() (since time.Duration, yes bool) {
-	if t.left.Load() {
-		return 0, false
-	}
+// over is for how long it has been so, as far as that has been noticed.
+func (t *Term) over() time.Duration {
 	if at := t.ended.Load(); at != nil {
-		since = time.Since(*at)
+		return time.Since(*at)
 	}
-	return since, true
+	return 0
 }
 
 // Context carries the Token. It ends when the term does, before another
@@ -94,6 +91,9 @@ func (t *Term) State() zklock.State { return t.h.State() }
 // zklock.Hold's Unlock: what could not be done within ctx is carried out as soon
 // as it can be. Resign again joins the one under way, or repeats its answer.
 func (t *Term) Resign(ctx context.Context) error {
+	if !t.run {
+		t.left.Store(true)
+	}
 	if err := t.h.Unlock(ctx); err != nil {
 		return fmt.Errorf("election: resign: %w", err)
 	}
@@ -102,7 +102,7 @@ func (t *Term) Resign(ctx context.Context) error {
 
 // SetInfo changes what observers are shown, for the rest of this term; the next
 // one begins with New's info. The Token stays. It costs one write, and one read
-// for the next in line and for each observing Client.
+// each for this Client, the next in line and every Client that observes.
 //
 // Nil: it stands. The error names the limit if info is no UTF-8 of at most
 // MaxInfo bytes; it is the *zklock.LostError or zklock.ErrReleased if the term has
@@ -121,6 +121,9 @@ func (t *Term) SetInfo(ctx context.Context, info string) error {
 func (t *Term) setInfo(ctx context.Context, info string) error {
 	if err := checkInfo(info); err != nil {
 		return err
+	}
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
 	}
 	select {
 	case t.turn <- struct{}{}:
@@ -143,10 +146,10 @@ func (t *Term) setInfo(ctx context.Context, info string) error {
 		select {
 		case <-p.Done():
 		case <-ctx.Done():
-			t.yield(p)
+			t.yield(p, info)
 			return context.Cause(ctx)
 		case <-t.Context().Done():
-			t.yield(p)
+			t.yield(p, info)
 			return context.Cause(t.Context())
 		}
 		_, err := p.Result()
@@ -157,11 +160,17 @@ func (t *Term) setInfo(ctx context.Context, info string) error {
 			return nil
 		case session.OutcomeRefused:
 			<-t.turn
-			if errors.Is(err, zk.ErrNoNode) {
-				// Somebody deleted it; the term is about to learn of it.
-				return fmt.Errorf("%w: node deleted", zklock.ErrLost)
+			if !errors.Is(err, zk.ErrNoNode) {
+				return err
 			}
-			return err
+			// Somebody has deleted it, and the term is about to learn of that: it
+			// asks a majority first if the watch on the node was lost with a connection.
+			select {
+			case <-t.Context().Done():
+				return context.Cause(t.Context())
+			case <-ctx.Done():
+				return context.Cause(ctx)
+			}
 		}
 		// Unknown, or not sent: once more does no harm.
 		timer := time.NewTimer(session.Jitter(wait))
@@ -179,10 +188,14 @@ func (t *Term) setInfo(ctx context.Context, info string) error {
 	}
 }
 
-// yield lets the next SetInfo go on once the abandoned request has returned.
-func (t *Term) yield(p *session.Pending[struct{}]) {
-	go func() { // ends with the request, whose session ends it at the latest
+// yield lets the next SetInfo go on once the abandoned request has returned. Its
+// session ends it at the latest; on a Client that is being closed there is no next.
+func (t *Term) yield(p *session.Pending[struct{}], info string) {
+	t.e.client.Go(func() {
 		<-p.Done()
+		if _, err := p.Result(); err == nil {
+			t.info.Store(&info)
+		}
 		<-t.turn
-	}()
+	})
 }

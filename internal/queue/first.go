@@ -38,6 +38,8 @@ func (l Line) First(ctx context.Context, s *session.Session) (First, error) {
 		}
 		var foreign *ForeignError
 		switch {
+		case err != nil && ctx.Err() != nil: // whatever ctx's cause looks like
+			return First{}, context.Cause(ctx)
 		case errors.Is(err, zk.ErrNoNode): // no directory: only the list says so
 			return First{}, nil
 		case err == nil, errors.As(err, &foreign), session.OutcomeOf(err) == session.OutcomeRefused:

@@ -124,8 +124,9 @@ func (f *follower) nobody(ctx context.Context, reconnected <-chan struct{}) erro
 		return err
 	}
 	for _, child := range w.Children() {
-		if Parse(child).Kind == Contender {
-			// Came since the list. The watch that is left behind fires once more.
+		if Parse(child).Kind != Stranger {
+			// Came since the list, which says what follows from it. The watch that is
+			// left behind fires once more, with nobody waiting.
 			return nil
 		}
 	}

@@ -202,6 +202,9 @@ func (c *Client) start(fn func()) {
 	}()
 }
 
+// Closing is closed when Close begins.
+func (c *Client) Closing() <-chan struct{} { return c.ctx.Done() }
+
 // Identity is what a node of this Client says about its owner.
 func (c *Client) Identity() string { return c.cfg.Identity }
 

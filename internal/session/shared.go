@@ -12,7 +12,10 @@ type sharedThing struct {
 // Share returns what all who ask for key share; ErrClosed once Close has begun.
 // The first to ask has begin make it; run goes on on a goroutine that Close waits
 // for, with a context that ends when the last has released, or with the Client.
-// begin must not block. release is to be called once.
+// Whoever asks once run has returned gets another: what became of the first one
+// may be long ago, kept alive by a user who has not looked since. begin must not
+// block, and is called under a lock: it asks nothing of the Client. release is to
+// be called once.
 func (c *Client) Share(key string, begin func() (value any, run func(ctx context.Context))) (value any, release func(), err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -25,7 +28,10 @@ func (c *Client) Share(key string, begin func() (value any, run func(ctx context
 		value, run := begin()
 		t = &sharedThing{value: value, cancel: cancel}
 		c.shared[key] = t
-		c.start(func() { run(ctx) })
+		c.start(func() {
+			run(ctx)
+			c.retire(key, t)
+		})
 	}
 	t.users++
 	return t.value, func() { c.release(key, t) }, nil
@@ -37,6 +43,20 @@ func (c *Client) release(key string, t *sharedThing) {
 	defer c.mu.Unlock()
 	if t.users--; t.users == 0 {
 		t.cancel()
+		c.unshare(key, t)
+	}
+}
+
+// retire is the end of t's run.
+func (c *Client) retire(key string, t *sharedThing) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.unshare(key, t)
+}
+
+// unshare has the next to ask for key make another. mu is held.
+func (c *Client) unshare(key string, t *sharedThing) {
+	if c.shared[key] == t {
 		delete(c.shared, key)
 	}
 }

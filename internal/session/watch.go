@@ -169,7 +169,8 @@ func (k watchKey) request(c *zk.Conn) (seen sight, err error) {
 	case birthWatch:
 		var found bool
 		if found, stat, _, err = c.ExistsW(k.path); err == nil && found {
-			// What it leaves behind fires once, for nobody.
+			// It leaves a watch on the node's data behind, which fires once, for nobody,
+			// and at the latest when the node goes: before the next birth is waited for.
 			err = errBorn
 		}
 	default:
@@ -203,12 +204,14 @@ func (s *Session) watchArmed(key watchKey, e *watchEntry, conn uint64, seen sigh
 		e.conn, e.seen = conn, seen
 	}
 	gone := errors.Is(err, zk.ErrNoNode)
-	fire := gone && s.forget(key, e)
+	// An entry of an earlier connection has waiters, and either answer is what
+	// they wait for.
+	fire := (gone || errors.Is(err, errBorn)) && s.forget(key, e)
 	if !fire && err != nil && e.conn == 0 {
 		s.forget(key, e) // never armed: nobody waits on it
 	}
 	if fire {
-		e.deleted = true
+		e.deleted = gone
 	}
 	s.mu.Unlock()
 	if fire {
