@@ -61,9 +61,9 @@ func (e *Election) Run(ctx context.Context, lead func(ctx context.Context, t *Te
 
 // round is one campaign and what came of it.
 type round struct {
-	hold  *zklock.Hold // nil: never led
-	lost  bool         // before lead had returned
-	ended bool         // ctx had, when lead returned or the campaign failed
+	hold  *zklock.Hold  // nil: never led
+	lost  bool          // before lead had returned
+	ended bool          // ctx had, when lead returned or the campaign failed
 	took  time.Duration // of the term, or of the campaign if it never led
 	err   error
 }
