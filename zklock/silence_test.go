@@ -128,26 +128,10 @@ func (o *takeover) late() error {
 	return o.resource.Broken()
 }
 
-// silences are the ways in which a server or a network stops answering without
-// ever saying "expired". In most of them the client's TCP connection stands, or
-// is made again and again, and a client that takes this for health holds on.
-var silences = map[string]func(of *zktest.Target){
-	"Blackhole":                              func(of *zktest.Target) { of.Blackhole(true) },
-	"ReconnectsIntoABlackhole":               func(of *zktest.Target) { of.Blackhole(true); of.Cut() },
-	"Refuse":                                 func(of *zktest.Target) { of.Refuse(true); of.Cut() },
-	"Freeze":                                 func(of *zktest.Target) { of.Freeze(zktest.BothWays) },
-	"ReconnectsIntoAFreeze":                  func(of *zktest.Target) { of.Freeze(zktest.BothWays); of.Cut() },
-	"NothingIsHeard":                         func(of *zktest.Target) { of.Freeze(zktest.ToClient) },
-	"NothingArrives":                         func(of *zktest.Target) { of.Freeze(zktest.ToServer) },
-	"AServerThatIsBehind":                    func(of *zktest.Target) { of.ZxidAhead(true); of.Cut() },
-	"NothingButHandshakesAndPingsIsAnswered": func(of *zktest.Target) { of.DropRequest(zktest.AnyOp, -1); of.Cut() },
-	"HalfAHandshake":                         func(of *zktest.Target) { of.HalfHandshake(true); of.Cut() },
-}
-
 // A holder is cut off and nobody tells it anything. Its context ends by its own
 // clock, while its node still stands, so before anybody else can have acquired.
 func TestAHolderThatHearsNothingIsToldByItsOwnClock(t *testing.T) {
-	for claim, silence := range silences {
+	for claim, silence := range stage.Silences() {
 		t.Run(claim, func(t *testing.T) {
 			virtually(t, func(s *scene) {
 				o := s.standoff("a", "b")
@@ -170,7 +154,7 @@ func TestAHolderThatHearsNothingIsToldByItsOwnClock(t *testing.T) {
 // handshake that a cut-off server can answer by itself. Only an answer that a
 // majority stands behind makes a hold Held.
 func TestAConnectionIsNotTakenForHealth(t *testing.T) {
-	for claim, silence := range silences {
+	for claim, silence := range stage.Silences() {
 		t.Run(claim, func(t *testing.T) {
 			virtually(t, func(s *scene) {
 				o := s.standoff("a", "b")
