@@ -20,10 +20,10 @@ type First struct {
 // It is news, not authority. Errors: ctx's cause, the session's
 // *session.LostError, a *ForeignError, or a refusal.
 func (l Line) First(ctx context.Context, s *session.Session) (First, error) {
-	var first First
 	r := retry{s: s}
 	for {
 		r.begin()
+		var first First
 		children, err := s.Children(ctx, l.Dir)
 		var child string
 		if err == nil {
@@ -60,7 +60,10 @@ func (l Line) readFirst(ctx context.Context, s *session.Session, child string) (
 		e, there, err := l.read(c, child)
 		return reply{e, there}, err
 	})
-	return First{Child: child, Czxid: a.Stat.Czxid, Data: string(a.Data)}, a.there, err
+	if err != nil || !a.there {
+		return First{}, false, err
+	}
+	return First{Child: child, Czxid: a.Stat.Czxid, Data: string(a.Data)}, true, nil
 }
 
 // earliest picks who is first among children; "" if no contender is among them.
