@@ -26,7 +26,7 @@ type Process struct {
 // Start starts this program again with role=name in its environment, and sends it
 // the assignment. listen runs on a goroutine of its own and gets what the process
 // says; it must return when that ends. The process is killed when ctx ends,
-// stopped or not, and whoever started it must call End.
+// stopped or not, and whoever started it must call End or Wait.
 func Start[Report any](ctx context.Context, role, name string, assignment any, listen func(said iter.Seq[Report])) (*Process, error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -74,13 +74,15 @@ func (p *Process) Order(order any) error { return p.in.Send(order) }
 // OS is the process as the operating system has it.
 func (p *Process) OS() *os.Process { return p.cmd.Process }
 
-// Done is closed when the process has said its last and listen has returned.
-func (p *Process) Done() <-chan struct{} { return p.done }
+// Dismiss closes the process's input, which ends it once its work is done.
+func (p *Process) Dismiss() error { return p.stdin.Close() }
 
-// End closes the process's input, which ends it once its work is done, and waits.
-// It is called once. The error says how the process ended, if not well.
-func (p *Process) End() error {
-	err := p.stdin.Close()
-	<-p.done // before Wait, which closes what listen reads
-	return errors.Join(err, p.cmd.Wait())
+// Wait waits for the process's end. It is called once. The error says how it
+// ended, if not well.
+func (p *Process) Wait() error {
+	<-p.done // before cmd.Wait, which closes what listen reads
+	return p.cmd.Wait()
 }
+
+// End dismisses the process and waits for its end.
+func (p *Process) End() error { return errors.Join(p.Dismiss(), p.Wait()) }

@@ -1,0 +1,102 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+	"time"
+)
+
+// table draws a picture.
+func (s *screen) table(now time.Time) []string {
+	p := s.picture(now)
+	title, _ := s.title.Load().(string)
+	who := "nobody leads"
+	if p.leader.Info != "" {
+		who = p.leader.Info + " leads"
+	}
+	lines := []string{
+		s.paint.bold(" zkfence leader ") + s.paint.dim(" "+title),
+		"",
+		s.paint.dim(fmt.Sprintf("   %-4s %-8s %-21s %-10s %-12s %-18s %9s %8s", "", "pid", "role", "last said", "token", "trust left", "accepted", "refused")),
+	}
+	for _, r := range p.rows {
+		lines = append(lines, s.row(r))
+	}
+	refused := fmt.Sprintf("%d refused", p.refused)
+	if p.refused > 0 {
+		refused = s.paint.red(refused)
+	}
+	known := "nothing"
+	if !p.known.Token.IsZero() {
+		known = p.known.String()
+	}
+	return append(lines, "",
+		fmt.Sprintf("   observer: %s   ledger: %d accepted, %s, newest known %s", s.paint.bold(strings.TrimSpace(who+" "+epoch(p.leader))), p.accepted, refused, known),
+		"")
+}
+
+func (s *screen) row(r row) string {
+	mark := "  "
+	if r.observed {
+		mark = "▶ "
+	}
+	trust := fmt.Sprintf("%-18s", "")
+	if r.announced {
+		trust = s.paint.trust(r.trust, r.timeout)
+	}
+	refused := fmt.Sprintf("%8d", r.refused)
+	if r.refused > 0 {
+		refused = s.paint.red(refused)
+	}
+	token, state := r.token, r.state
+	if token == "" {
+		token = "-"
+	}
+	if state == "" {
+		state = "-"
+	}
+	left := fmt.Sprintf(" %s%-4s %-8d %-21s %-10s %-12s ", mark, r.name, r.pid, r.role, state, token)
+	switch r.mood {
+	case leads:
+		left = s.paint.green(left)
+	case paused:
+		left = s.paint.yellow(left)
+	case gone:
+		left = s.paint.dim(left)
+	}
+	return left + trust + fmt.Sprintf(" %9d ", r.accepted) + refused
+}
+
+// paint colours text, or does not.
+type paint bool
+
+func (p paint) with(code, text string) string {
+	if !p {
+		return text
+	}
+	return "\x1b[" + code + "m" + text + "\x1b[0m"
+}
+
+func (p paint) bold(text string) string   { return p.with("1", text) }
+func (p paint) dim(text string) string    { return p.with("2", text) }
+func (p paint) red(text string) string    { return p.with("1;31", text) }
+func (p paint) green(text string) string  { return p.with("1;32", text) }
+func (p paint) yellow(text string) string { return p.with("33", text) }
+
+// trust is a bar of ten cells, 18 columns wide with its figure.
+func (p paint) trust(d, timeout time.Duration) string {
+	const cells = 10
+	full := 0
+	if timeout > 0 {
+		full = min(int((d*cells+timeout/2)/timeout), cells)
+	}
+	colour := p.green
+	switch {
+	case d <= 0:
+		colour = p.red
+	case full <= cells/3:
+		colour = p.yellow
+	}
+	bar := strings.Repeat("█", full) + strings.Repeat("░", cells-full)
+	return colour(bar) + fmt.Sprintf(" %-7s", left(d))
+}
