@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/zkfence/zkfence/election"
+	"github.com/zkfence/zkfence/internal/stage"
 	"github.com/zkfence/zkfence/zkconn"
 	"github.com/zkfence/zkfence/zktest"
 )
@@ -96,7 +97,7 @@ func TestTwentyObserversAgreeWithTheTruthWithinASecondOfCalm(t *testing.T) {
 	everywhere(t, func(s *scene) {
 		const observers, candidates, clients = 20, 3, 4
 		rounds, unrest := 8, 5*time.Second
-		if s.Real {
+		if s.Real || stage.Raced {
 			rounds, unrest = 2, 3*time.Second
 		}
 		_, reader := s.candidate("reader")
