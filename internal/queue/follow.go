@@ -89,8 +89,9 @@ func (f *follower) look(ctx context.Context, reconnected <-chan struct{}) error 
 		w, err := f.s.Watch(ctx, f.pathOf(child))
 		if errors.Is(err, zk.ErrNoNode) {
 			if f.gone == child {
-				f.gone = ""
-				return errUnseen // the server that answers lags: do not spin
+				// The server that answers lags, or the node comes and goes: do not spin, nor
+				// begin to anew after each pause.
+				return errUnseen
 			}
 			f.gone = child
 			return nil
