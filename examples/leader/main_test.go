@@ -139,7 +139,7 @@ func TestTheScriptFailsIfTheLedgerTakesEverything(t *testing.T) {
 func TestKeys(t *testing.T) {
 	t.Parallel()
 	keys, typing := io.Pipe()
-	defer typing.Close()
+	defer func() { _ = typing.Close() }()
 	typed := func(line string) {
 		_, err := io.WriteString(typing, line+"\n")
 		require.NoError(t, err)
@@ -181,7 +181,7 @@ func TestTheTableComesAndGoes(t *testing.T) {
 	out := newPrinted()
 	screen := newScreen(out, 24, true, true)
 	keys, typing := io.Pipe()
-	defer typing.Close()
+	defer func() { _ = typing.Close() }()
 	p := play{candidates: 2, timeout: 2 * time.Second, limit: time.Minute, keys: keys, out: out, screen: screen}
 	ended := make(chan error, 1)
 	go func() { ended <- p.run(t.Context()) }()
@@ -225,7 +225,7 @@ func TestNobodyOutlivesAParentThatIsKilled(t *testing.T) {
 	// Every candidate has it open too, so it ends with the last of them.
 	alive, inherited, err := os.Pipe()
 	require.NoError(t, err)
-	defer alive.Close()
+	defer func() { _ = alive.Close() }()
 	parent.Stderr = inherited
 	typing, err := parent.StdinPipe()
 	require.NoError(t, err)

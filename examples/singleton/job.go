@@ -1,0 +1,16 @@
+package main
+
+import (
+	"context"
+	"log"
+
+	"github.com/zkfence/zkfence/fencing"
+)
+
+// job stands for yours. That the term was good a moment ago protects nothing: send
+// the stamp with the command, and have whoever gets it refuse what fencing.Check
+// refuses. A retry sends the same stamp again.
+func job(_ context.Context, stamp fencing.Stamp) error {
+	log.Printf("the job is done, with stamp %v", stamp)
+	return nil
+}
