@@ -9,8 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/zkfence/zkfence/examples/internal/cast"
 	"github.com/zkfence/zkfence/examples/internal/fenced"
-	"github.com/zkfence/zkfence/examples/internal/stage"
 	"github.com/zkfence/zkfence/fencing"
 	"github.com/zkfence/zkfence/zktest"
 )
@@ -26,7 +26,7 @@ type incident struct {
 	timeout time.Duration // to ask for
 	granted time.Duration // W1's session's, once it is connected
 	freeze  bool
-	tl      *stage.Timeline
+	tl      *cast.Timeline
 }
 
 func (s *incident) say(format string, args ...any) {
@@ -62,7 +62,7 @@ func (s *incident) run(ctx context.Context) (err error) {
 	defer func() { err = errors.Join(err, closeStore()) }()
 	s.say("report store at %s", url)
 
-	pause, err := stage.NewPauser(s.freeze, servers)
+	pause, err := cast.NewPauser(s.freeze, servers)
 	if err != nil {
 		return err
 	}
@@ -117,7 +117,7 @@ var errTooLong = errors.New("the story takes too long")
 func longest(timeout time.Duration) time.Duration { return 10*timeout + 30*time.Second }
 
 // handOver pauses W1 until W2 has published.
-func (s *incident) handOver(ctx context.Context, pause *stage.Pauser, w1, w2 *process) (published says, err error) {
+func (s *incident) handOver(ctx context.Context, pause *cast.Pauser, w1, w2 *process) (published says, err error) {
 	if err := pause.Pause(w1.Process); err != nil {
 		return says{}, err
 	}

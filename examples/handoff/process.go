@@ -6,7 +6,7 @@ import (
 	"iter"
 	"slices"
 
-	"github.com/zkfence/zkfence/examples/internal/stage"
+	"github.com/zkfence/zkfence/examples/internal/cast"
 )
 
 // workerEnv makes this program run as the worker it names.
@@ -14,13 +14,13 @@ const workerEnv = "ZKFENCE_HANDOFF_WORKER"
 
 // process is a worker as its parent sees it.
 type process struct {
-	*stage.Process
+	*cast.Process
 	said chan says // closed at the end of its output
 }
 
 // startWorker starts this program a second time, as a worker. The process ends
 // when ctx does, stopped or not.
-func startWorker(ctx context.Context, name string, job assignment, tl *stage.Timeline) (*process, error) {
+func startWorker(ctx context.Context, name string, job assignment, tl *cast.Timeline) (*process, error) {
 	p := &process{said: make(chan says, 64)}
 	// It prints what the worker says and passes it on.
 	listen := func(said iter.Seq[says]) {
@@ -39,7 +39,7 @@ func startWorker(ctx context.Context, name string, job assignment, tl *stage.Tim
 		}
 	}
 	var err error
-	p.Process, err = stage.Start(ctx, workerEnv, name, job, listen)
+	p.Process, err = cast.Start(ctx, workerEnv, name, job, listen)
 	return p, err
 }
 

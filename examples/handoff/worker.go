@@ -15,8 +15,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/zkfence/zkfence/examples/internal/cast"
 	"github.com/zkfence/zkfence/examples/internal/fenced"
-	"github.com/zkfence/zkfence/examples/internal/stage"
 	"github.com/zkfence/zkfence/fencing"
 	"github.com/zkfence/zkfence/zkconn"
 	"github.com/zkfence/zkfence/zklock"
@@ -28,7 +28,7 @@ type worker struct {
 	name   string
 	job    assignment
 	orders <-chan string
-	out    *stage.Lines
+	out    *cast.Lines
 	store  *fenced.Client
 	// The session's timeout as granted. The one asked for says nothing about how
 	// long a pause is survived.
@@ -44,7 +44,7 @@ const patience = 10 * time.Second
 func runWorker(name string, in io.Reader, out io.Writer) error {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	w := &worker{name: name, out: stage.NewLines(out)}
+	w := &worker{name: name, out: cast.NewLines(out)}
 	input := json.NewDecoder(in)
 	if err := input.Decode(&w.job); err != nil {
 		return fmt.Errorf("reading the assignment: %w", err)

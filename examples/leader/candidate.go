@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"github.com/zkfence/zkfence/election"
+	"github.com/zkfence/zkfence/examples/internal/cast"
 	"github.com/zkfence/zkfence/examples/internal/fenced"
-	"github.com/zkfence/zkfence/examples/internal/stage"
 	"github.com/zkfence/zkfence/fencing"
 	"github.com/zkfence/zkfence/zkconn"
 	"github.com/zkfence/zkfence/zklock"
@@ -29,7 +29,7 @@ const (
 type candidate struct {
 	name    string
 	job     assignment
-	out     *stage.Lines
+	out     *cast.Lines
 	ledger  *fenced.Client
 	hold    turnstile
 	granted time.Duration // the session's timeout
@@ -42,7 +42,7 @@ type candidate struct {
 
 // runCandidate is a candidate process's main.
 func runCandidate(name string, in io.Reader, out io.Writer) error {
-	c := &candidate{name: name, out: stage.NewLines(out)}
+	c := &candidate{name: name, out: cast.NewLines(out)}
 	input := json.NewDecoder(in)
 	if err := input.Decode(&c.job); err != nil {
 		return fmt.Errorf("reading the assignment: %w", err)

@@ -34,7 +34,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/zkfence/zkfence/examples/internal/stage"
+	"github.com/zkfence/zkfence/examples/internal/cast"
 )
 
 func main() {
@@ -53,7 +53,7 @@ func main() {
 	flag.DurationVar(&p.timeout, "timeout", 4*time.Second, "session timeout to ask for, 500ms to 1m")
 	flag.DurationVar(&p.limit, "for", 10*time.Minute, "how long it may take at most")
 	flag.BoolVar(&p.script, "script", false, "pause the leader, show the takeover, resume it, and judge the ledger")
-	flag.BoolVar(&p.freeze, "freeze", !stage.CanStop, "pause by freezing connections instead of stopping processes")
+	flag.BoolVar(&p.freeze, "freeze", !cast.CanStop, "pause by freezing connections instead of stopping processes")
 	flag.Parse()
 	if err := p.check(flag.Args()); err != nil {
 		fmt.Fprintln(os.Stderr, "leader:", err)

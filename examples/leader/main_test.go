@@ -16,7 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
-	"github.com/zkfence/zkfence/examples/internal/stage"
+	"github.com/zkfence/zkfence/examples/internal/cast"
 	"github.com/zkfence/zkfence/fencing"
 )
 
@@ -99,7 +99,7 @@ func TestTheScriptEndsWithARefusedCommand(t *testing.T) {
 		{"OfAProcessCutOffFromTheEnsemble", true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if !c.freeze && !stage.CanStop {
+			if !c.freeze && !cast.CanStop {
 				t.Skip("this system cannot stop a process")
 			}
 			t.Parallel()
@@ -129,7 +129,7 @@ func TestTheScriptFailsIfTheLedgerTakesEverything(t *testing.T) {
 	out := newPrinted()
 	gullible := newLedger()
 	gullible.check = func(_, next fencing.Stamp) (fencing.Stamp, error) { return next, nil }
-	p := play{candidates: 2, timeout: 2 * time.Second, limit: time.Minute, freeze: !stage.CanStop, script: true, out: out, ledger: gullible}
+	p := play{candidates: 2, timeout: 2 * time.Second, limit: time.Minute, freeze: !cast.CanStop, script: true, out: out, ledger: gullible}
 	require.ErrorContains(t, p.run(t.Context()), "BACKWARDS", "%s", out)
 	require.Contains(t, out.String(), "FAILED")
 }
@@ -145,7 +145,7 @@ func TestKeys(t *testing.T) {
 		require.NoError(t, err)
 	}
 	out := newPrinted()
-	p := play{candidates: 2, timeout: 2 * time.Second, limit: time.Minute, freeze: !stage.CanStop, keys: keys, out: out}
+	p := play{candidates: 2, timeout: 2 * time.Second, limit: time.Minute, freeze: !cast.CanStop, keys: keys, out: out}
 	ended := make(chan error, 1)
 	go func() { ended <- p.run(t.Context()) }()
 
@@ -214,7 +214,7 @@ func TestItIsBoundedInTime(t *testing.T) {
 // However the parent dies, nobody outlives it: a candidate that was stopped at
 // that moment would never have seen that its input has ended.
 func TestNobodyOutlivesAParentThatIsKilled(t *testing.T) {
-	if !stage.Wakes {
+	if !cast.Wakes {
 		t.Skip("on this system a process that is stopped stays so")
 	}
 	t.Parallel()

@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"github.com/zkfence/zkfence/election"
+	"github.com/zkfence/zkfence/examples/internal/cast"
 	"github.com/zkfence/zkfence/examples/internal/fenced"
-	"github.com/zkfence/zkfence/examples/internal/stage"
 	"github.com/zkfence/zkfence/zktest"
 )
 
@@ -27,7 +27,7 @@ type play struct {
 	out        io.Writer
 	screen     *screen // nil: out is no terminal
 
-	tl     *stage.Timeline
+	tl     *cast.Timeline
 	ledger *ledger
 	troupe *troupe
 }
@@ -49,7 +49,7 @@ func (p *play) run(ctx context.Context) error {
 	if p.screen != nil {
 		to = p.screen.tape
 	}
-	p.tl = stage.NewTimeline(to)
+	p.tl = cast.NewTimeline(to)
 	p.troupe = newTroupe(p.tl)
 	p.ledger.told = p.troupe.note
 	stop := p.tell

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/zkfence/zkfence/election"
-	"github.com/zkfence/zkfence/examples/internal/stage"
+	"github.com/zkfence/zkfence/examples/internal/cast"
 	"github.com/zkfence/zkfence/fencing"
 )
 
@@ -24,7 +24,7 @@ type troupe struct {
 	servers []string // before a Pauser has its say
 	freeze  bool
 	job     assignment
-	tl      *stage.Timeline
+	tl      *cast.Timeline
 	wg      sync.WaitGroup // one for each process under way
 
 	mu       sync.Mutex
@@ -39,8 +39,8 @@ type troupe struct {
 // member is one candidate. What is below mu is the troupe's to guard.
 type member struct {
 	name    string
-	process *stage.Process
-	pauser  *stage.Pauser
+	process *cast.Process
+	pauser  *cast.Pauser
 
 	last     report
 	heard    time.Time     // when it said that
@@ -54,7 +54,7 @@ type member struct {
 	refused  int
 }
 
-func newTroupe(tl *stage.Timeline) *troupe { return &troupe{tl: tl, changed: make(chan struct{})} }
+func newTroupe(tl *cast.Timeline) *troupe { return &troupe{tl: tl, changed: make(chan struct{})} }
 
 // change runs f with all that it may change.
 func (t *troupe) change(f func()) {
@@ -90,7 +90,7 @@ func (t *troupe) add(ctx context.Context) error {
 	if n > most {
 		return fmt.Errorf("%d candidates are enough", most)
 	}
-	pauser, err := stage.NewPauser(t.freeze, t.servers)
+	pauser, err := cast.NewPauser(t.freeze, t.servers)
 	if err != nil {
 		return err
 	}
@@ -102,7 +102,7 @@ func (t *troupe) add(ctx context.Context) error {
 			t.hear(m, r)
 		}
 	}
-	m.process, err = stage.Start(ctx, candidateEnv, m.name, job, listen)
+	m.process, err = cast.Start(ctx, candidateEnv, m.name, job, listen)
 	if m.process == nil {
 		pauser.Close()
 		return err
