@@ -65,8 +65,8 @@ func main() {
 	if !p.script {
 		p.keys = os.Stdin
 	}
-	if height, yes := terminal(os.Stdout); yes {
-		p.screen = newScreen(os.Stdout, height, os.Getenv("NO_COLOR") == "", !p.script)
+	if size, yes := terminal(os.Stdout); yes {
+		p.screen = newScreen(os.Stdout, size, os.Getenv("NO_COLOR") == "", !p.script)
 	}
 
 	interrupted, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)

@@ -179,7 +179,7 @@ func TestKeys(t *testing.T) {
 func TestTheTableComesAndGoes(t *testing.T) {
 	t.Parallel()
 	out := newPrinted()
-	screen := newScreen(out, 24, true, true)
+	screen := newScreen(out, size{24, 80}, true, true)
 	keys, typing := io.Pipe()
 	defer func() { _ = typing.Close() }()
 	p := play{candidates: 2, timeout: 2 * time.Second, limit: time.Minute, keys: keys, out: out, screen: screen}

@@ -70,10 +70,10 @@ func (m *member) row(now time.Time, leader election.Leader) row {
 	case m.ended:
 		r.role, r.mood, r.state = "gone", gone, ""
 	case !m.paused.IsZero():
-		r.paused = fmt.Sprintf("%s %.1f s", m.pauser.What, now.Sub(m.paused).Seconds())
+		r.paused = fmt.Sprintf("%s %.1fs", m.pauser.What, now.Sub(m.paused).Seconds())
 		r.role, r.mood = r.paused, paused
 	case silent > time.Second && m.timeout > 0:
-		r.role, r.mood = fmt.Sprintf("silent %.1f s", silent.Seconds()), paused
+		r.role, r.mood = fmt.Sprintf("silent %.1fs", silent.Seconds()), paused
 	case r.announced && m.last.State == zklock.Held.String():
 		r.role, r.mood = "leads", leads
 	case r.announced:

@@ -50,5 +50,5 @@ func left(trust time.Duration) string {
 	if trust <= 0 {
 		return "over"
 	}
-	return fmt.Sprintf("%.1f s", trust.Seconds())
+	return fmt.Sprintf("%.1fs", trust.Seconds())
 }

@@ -3,9 +3,6 @@ package main
 import (
 	"fmt"
 	"io"
-	"os"
-	"os/exec"
-	"runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -29,7 +26,7 @@ const (
 type screen struct {
 	out      io.Writer
 	tape     *tape
-	height   int
+	size     size
 	keys     bool
 	paint    paint
 	picture  func(time.Time) picture
@@ -37,8 +34,8 @@ type screen struct {
 	answered chan struct{} // a line was typed, and is done with
 }
 
-func newScreen(out io.Writer, height int, colours, keys bool) *screen {
-	return &screen{out: out, tape: &tape{}, height: height, keys: keys, paint: paint(colours), answered: make(chan struct{}, 1)}
+func newScreen(out io.Writer, size size, colours, keys bool) *screen {
+	return &screen{out: out, tape: &tape{}, size: size, keys: keys, paint: paint(colours), answered: make(chan struct{}, 1)}
 }
 
 // run draws until stop is called, which puts the terminal back as it was and
@@ -75,7 +72,7 @@ func (s *screen) prompt() string {
 	if !s.keys {
 		return hideCursor
 	}
-	return fmt.Sprintf(toLine, s.height-1) + eraseLine + "> "
+	return fmt.Sprintf(toLine, s.size.lines-1) + eraseLine + "> "
 }
 
 // answer makes room for the next line to be typed.
@@ -91,11 +88,16 @@ func (s *screen) frame(now time.Time) string {
 	lines := s.table(now)
 	help := ""
 	if s.keys {
-		help = s.paint.dim("p 2  pause   r 2  resume   k 2  kill   a  add   q  quit     (p, k: the leader; r: whoever is paused)")
+		help = s.paint.dim("p 2 pause · r 2 resume · k 2 kill · a add · q quit · p, k alone: the leader")
 	}
-	room := max(s.height-4-len(lines), 1)
+	room := max(s.size.lines-4-len(lines), 1)
 	events := s.tape.tail(room)
-	lines = append(lines, events...)
+	for _, event := range events {
+		if text := []rune(event); len(text) > s.size.columns {
+			event = string(text[:s.size.columns-1]) + "…"
+		}
+		lines = append(lines, event)
+	}
 	for range room - len(events) {
 		lines = append(lines, "")
 	}
@@ -149,23 +151,4 @@ func (t *tape) playTo(out io.Writer) {
 	for _, line := range t.lines {
 		_, _ = fmt.Fprintln(out, line)
 	}
-}
-
-// terminal reports whether f is one that understands us, and how many lines it
-// has.
-func terminal(f *os.File) (height int, yes bool) {
-	info, err := f.Stat()
-	if err != nil || info.Mode()&os.ModeCharDevice == 0 || runtime.GOOS == "windows" {
-		return 0, false
-	}
-	if term := os.Getenv("TERM"); term == "" || term == "dumb" {
-		return 0, false
-	}
-	height = 24
-	size := exec.Command("stty", "size") // of its standard input
-	size.Stdin = f
-	if out, err := size.Output(); err == nil {
-		_, _ = fmt.Sscan(string(out), &height) // 24, where it says something else
-	}
-	return max(height, 20), true
 }

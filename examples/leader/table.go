@@ -10,14 +10,14 @@ import (
 func (s *screen) table(now time.Time) []string {
 	p := s.picture(now)
 	title, _ := s.title.Load().(string)
-	who := "nobody leads"
+	who := "nobody"
 	if p.leader.Info != "" {
-		who = p.leader.Info + " leads"
+		who = p.leader.Info + " " + epoch(p.leader)
 	}
 	lines := []string{
 		s.paint.bold(" zkfence leader ") + s.paint.dim(" "+title),
 		"",
-		s.paint.dim(fmt.Sprintf("   %-4s %-8s %-21s %-10s %-12s %-18s %9s %8s", "", "pid", "role", "last said", "token", "trust left", "accepted", "refused")),
+		s.paint.dim(fmt.Sprintf("  %-2s %-7s %-13s %-9s %-11s %-14s %8s %7s", "", "pid", "role", "last said", "token", "trust left", "accepted", "refused")),
 	}
 	for _, r := range p.rows {
 		lines = append(lines, s.row(r))
@@ -31,7 +31,7 @@ func (s *screen) table(now time.Time) []string {
 		known = p.known.String()
 	}
 	return append(lines, "",
-		fmt.Sprintf("   observer: %s   ledger: %d accepted, %s, newest known %s", s.paint.bold(strings.TrimSpace(who+" "+epoch(p.leader))), p.accepted, refused, known),
+		fmt.Sprintf("  observed to lead: %s   ledger: %d accepted, %s, newest %s", s.paint.bold(who), p.accepted, refused, known),
 		"")
 }
 
@@ -40,11 +40,11 @@ func (s *screen) row(r row) string {
 	if r.observed {
 		mark = "▶ "
 	}
-	trust := fmt.Sprintf("%-18s", "")
+	trust := fmt.Sprintf("%-14s", "")
 	if r.announced {
 		trust = s.paint.trust(r.trust, r.timeout)
 	}
-	refused := fmt.Sprintf("%8d", r.refused)
+	refused := fmt.Sprintf("%7d", r.refused)
 	if r.refused > 0 {
 		refused = s.paint.red(refused)
 	}
@@ -55,7 +55,7 @@ func (s *screen) row(r row) string {
 	if state == "" {
 		state = "-"
 	}
-	left := fmt.Sprintf(" %s%-4s %-8d %-21s %-10s %-12s ", mark, r.name, r.pid, r.role, state, token)
+	left := fmt.Sprintf("%s%-2s %-7d %-13s %-9s %-11s ", mark, r.name, r.pid, r.role, state, token)
 	switch r.mood {
 	case leads:
 		left = s.paint.green(left)
@@ -64,7 +64,7 @@ func (s *screen) row(r row) string {
 	case gone:
 		left = s.paint.dim(left)
 	}
-	return left + trust + fmt.Sprintf(" %9d ", r.accepted) + refused
+	return left + trust + fmt.Sprintf(" %8d ", r.accepted) + refused
 }
 
 // paint colours text, or does not.
@@ -83,9 +83,9 @@ func (p paint) red(text string) string    { return p.with("1;31", text) }
 func (p paint) green(text string) string  { return p.with("1;32", text) }
 func (p paint) yellow(text string) string { return p.with("33", text) }
 
-// trust is a bar of ten cells, 18 columns wide with its figure.
+// trust is a bar of eight cells, 14 columns wide with its figure.
 func (p paint) trust(d, timeout time.Duration) string {
-	const cells = 10
+	const cells = 8
 	full := 0
 	if timeout > 0 {
 		full = min(int((d*cells+timeout/2)/timeout), cells)
@@ -98,5 +98,5 @@ func (p paint) trust(d, timeout time.Duration) string {
 		colour = p.yellow
 	}
 	bar := strings.Repeat("█", full) + strings.Repeat("░", cells-full)
-	return colour(bar) + fmt.Sprintf(" %-7s", left(d))
+	return colour(bar) + fmt.Sprintf(" %-5s", left(d))
 }
