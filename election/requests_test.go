@@ -229,3 +229,38 @@ func TestRequestsAreCounted(t *testing.T) {
 		})
 	})
 }
+
+// A takeover is two round trips: the resignation and the word of it are one, proof
+// and list together the other. A thousand who only look on add none.
+func TestATakeoverIsTwoRoundTripsWhoeverLooksOn(t *testing.T) {
+	for claim, observers := range map[string]int{"NoObserver": 0, "AThousandObservers": 1000} {
+		t.Run(claim, func(t *testing.T) {
+			virtually(t, func(s *scene) {
+				const clients, way = 10, 10 * time.Millisecond
+				s.Net.SetDefaultLatency(way, way)
+				var line []*election.Election
+				for i := range 3 {
+					_, e := s.candidate(fmt.Sprint("c", i))
+					line = append(line, e)
+				}
+				for i := range clients {
+					_, e := s.candidate(fmt.Sprint("w", i))
+					for range observers / clients {
+						s.observes(e, nil)
+					}
+				}
+				term := s.lead(line[0])
+				next, last := s.stands(s.Ctx, line[1]), s.stands(s.Ctx, line[2])
+				s.Pass(time.Second)
+				for _, c := range []*campaign{next, last} {
+					began := time.Now()
+					require.NoError(s.T, term.Resign(s.Ctx))
+					term = s.won(c, s.Timeout)
+					require.Less(s.T, c.at.Sub(began), 2*2*way+way/4)
+					s.Pass(time.Second)
+				}
+				require.NoError(s.T, term.Resign(s.Ctx))
+			})
+		})
+	}
+}

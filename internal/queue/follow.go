@@ -3,6 +3,7 @@ package queue
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/go-zookeeper/zk"
 
@@ -16,7 +17,9 @@ import (
 //
 // A change costs a list and a read. While somebody is first his node alone is
 // watched, the directory only while nobody is: a watch on it would wake all
-// followers whenever anybody queues up.
+// followers whenever anybody queues up. Who comes first is told some milliseconds
+// late (longestWay): the requests of all who follow would otherwise reach the
+// servers together with the winner's, and ahead of its proof.
 func (l Line) Follow(ctx context.Context, c *session.Client, tell func(First)) error {
 	for {
 		s, err := c.Session(ctx)
@@ -109,10 +112,27 @@ func (f *follower) look(ctx context.Context, reconnected <-chan struct{}) error 
 			if !w.Deleted() {
 				continue // only what it says has changed
 			}
+			return f.giveWay(ctx)
 		default:
 		}
 		return nil
 	}
+}
+
+// longestWay bounds giveWay: several times what a takeover takes, and too short for
+// anybody to notice.
+const longestWay = 20 * time.Millisecond
+
+// giveWay lets the winner ask first.
+func (f *follower) giveWay(ctx context.Context) error {
+	timer := time.NewTimer(session.Jitter(min(f.s.Timeout()/512, longestWay)))
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	case <-f.s.Context().Done():
+	}
+	return stopped(ctx, f.s)
 }
 
 // nobody waits for somebody to come into an empty directory.
