@@ -30,6 +30,15 @@
 // Run is in one of these places or has returned; there is no third state in which
 // a process neither leads nor stands for election and nobody was told.
 //
+// # What it costs
+//
+// A campaign costs what the lock does: create, list, read; a standby asks for
+// nothing while it waits. When a leader resigns, the next one leads after two round
+// trips: the delete and the word of it, then proof and list at once. A term costs a
+// proof per eighth of the session timeout, shared with every other hold of the
+// Client. To observe costs two reads per change and Client, however many observe,
+// and nothing between.
+//
 // # Invariants, and the interleaving that would break each
 //
 // No lead runs beside another of the same Election, and none outside its term's

@@ -158,8 +158,12 @@ func TestTheHealthCheckFailsWhileALeadGoesOnAfterItsLoss(t *testing.T) {
 
 func TestTheHealthCheckForgivesALostTermOnceItsHolderHasTurnedAway(t *testing.T) {
 	for claim, turn := range map[string]func(s *scene, e *election.Election, t *election.Term){
-		"ByResigning":        func(s *scene, _ *election.Election, t *election.Term) { require.Error(s.T, t.Resign(s.Ctx)) },
-		"ByCampaigningAgain": func(s *scene, e *election.Election, _ *election.Term) { s.lead(e) },
+		"ByResigning": func(s *scene, _ *election.Election, t *election.Term) { require.Error(s.T, t.Resign(s.Ctx)) },
+		"ByCampaigningAgain": func(s *scene, e *election.Election, _ *election.Term) {
+			_, other := s.candidate("other")
+			s.lead(other)
+			require.False(s.T, s.stands(s.Ctx, e).returned())
+		},
 	} {
 		t.Run(claim, func(t *testing.T) {
 			virtually(t, func(s *scene) {

@@ -21,7 +21,9 @@ import (
 //
 // It is news, not authority, and across sessions it may be older than what was
 // yielded before; Epoch ranks them. All who observe one path on one Client share
-// one watch, and at most two reads per change.
+// one watch, and at most two reads per change, which are sent up to 20 ms after it:
+// the winner's own requests go first. The loop may take as long as it likes, and
+// may close the Client.
 func (e *Election) Observe(ctx context.Context) iter.Seq2[Leader, error] {
 	return func(yield func(Leader, error) bool) {
 		n, release, err := e.news()

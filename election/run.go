@@ -19,21 +19,26 @@ import (
 //
 //   - lead has returned while leading: its error, nil included. If a server
 //     refused to delete the node, that is joined: the next campaign waits for it.
-//   - ctx has ended: context.Cause(ctx), joined with lead's error if it was
-//     leading.
+//   - ctx has ended: an error that wraps context.Cause(ctx), joined with lead's
+//     error if it was leading. The candidate's node is gone by then, or goes as soon
+//     as the ensemble can be reached.
 //   - campaigning has become pointless: zkconn.ErrClosed, a server's refusal
 //     such as zk.ErrNoAuth, zklock.ErrForeignRecipe, zklock.ErrQueueFull, each
 //     wrapped with the path. ErrBusy at once, if this Election campaigns or leads.
 //
 // A term that is lost ends lead's context with the *zklock.LostError. Once lead
-// has returned, never beside it, Run campaigns again, after a jittered pause
-// that grows while terms stay short; what lead returned goes to the Trace's
-// Returned. A lead that does not heed its context keeps this candidate out of the
+// has returned, never beside it, Run campaigns again, after a jittered pause of at
+// most a quarter of the session timeout, which grows while terms stay short; what
+// lead returned goes to the Trace's Returned. A candidate whose node somebody has
+// deleted while it waited campaigns again in the same way. A lead that does not heed its context keeps this candidate out of the
 // election, and nobody else: the term is over for all others.
 //
 // lead's context has the values of ctx and the Token, and ends with ctx or the
-// term. lead may call Resign, or Client.Close. A panic in lead, or
-// runtime.Goexit, resigns as well and then goes on.
+// term; its Err is context.Canceled, the reason is context.Cause. Of the two, only
+// the term's end means that others may lead: after ctx's, the term stands until lead
+// has returned. lead may call Resign, or Client.Close; it cannot campaign, for this
+// Election is busy. A panic in lead, or runtime.Goexit, resigns as well and then
+// goes on.
 func (e *Election) Run(ctx context.Context, lead func(ctx context.Context, t *Term) error) error {
 	if lead == nil {
 		return fmt.Errorf("election: run %s: lead = nil", e.line.Dir)
