@@ -68,7 +68,7 @@ func (e *Election) Run(ctx context.Context, lead func(ctx context.Context, t *Te
 type round struct {
 	hold  *zklock.Hold  // nil: never led
 	lost  bool          // before lead had returned
-	ended bool          // ctx had, when lead returned or the campaign failed
+	ended bool          // ctx had, when lead returned
 	took  time.Duration // of the term, or of the campaign if it never led
 	err   error
 }
@@ -94,8 +94,7 @@ func (e *Election) once(ctx context.Context, lead func(context.Context, *Term) e
 	r.took = time.Since(began)
 	switch {
 	case r.hold == nil:
-		r.err = fmt.Errorf("election: campaign: %w", r.err)
-		r.ended = ctx.Err() != nil
+		r.err = fmt.Errorf("election: campaign: %w", r.err) // ctx's cause, if that has ended
 	case !r.lost && lostBy(r.hold) != nil:
 		r.err = said // lost while it was being resigned: no matter to lead any more
 	}
