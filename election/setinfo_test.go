@@ -2,11 +2,13 @@ package election_test
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
+	"net"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/go-zookeeper/zk"
@@ -141,33 +143,85 @@ func TestSetInfo(t *testing.T) {
 		})
 	})
 
+	// That the server sees them in order is luck: each is sent from a goroutine of its
+	// own. So the second is not even sent while the first has not returned.
+	t.Run("AnAbandonedCallIsWaitedFor", func(t *testing.T) {
+		virtually(t, func(s *scene) {
+			var writes atomic.Int64
+			c := s.tapped("a", func() { writes.Add(1) })
+			e := s.election(c, "a")
+			term := s.lead(e)
+			held, reached := make(chan struct{}), make(chan struct{})
+			s.Of(c).At(zktest.OpSetData, func(zktest.Request) { close(reached); <-held })
+			ctx, cancel := context.WithCancel(s.Ctx)
+			first := make(chan error, 1)
+			go func() { first <- term.SetInfo(ctx, "first") }()
+			<-reached
+			cancel()
+			require.ErrorIs(s.T, <-first, context.Canceled)
+			second := make(chan error, 1)
+			go func() { second <- term.SetInfo(s.Ctx, "second") }()
+			s.settle()
+			require.EqualValues(s.T, 1, writes.Load())
+			close(held)
+			require.NoError(s.T, <-second)
+			require.EqualValues(s.T, 2, writes.Load())
+			require.NoError(s.T, term.Resign(s.Ctx))
+		})
+	})
+
+	t.Run("AnAbandonedCallThatTookEffectIsKnown", func(t *testing.T) {
+		virtually(t, func(s *scene) {
+			c, e := s.candidate("a")
+			term := s.lead(e)
+			ctx, cancel := context.WithCancel(s.Ctx)
+			s.Of(c).AtReply(zktest.OpSetData, func(zktest.Request) { cancel(); s.Pass(100 * time.Millisecond) })
+			require.ErrorIs(s.T, term.SetInfo(ctx, "new"), context.Canceled)
+			s.Pass(time.Second)
+			require.Equal(s.T, "new", s.info(e))
+			_, status := s.check(e.Handler(0))
+			require.Equal(s.T, "new", *status.Leader)
+			require.NoError(s.T, term.Resign(s.Ctx))
+		})
+	})
+
+	t.Run("SendsNothingOnceTheTermHasEnded", func(t *testing.T) {
+		virtually(t, func(s *scene) {
+			var sent atomic.Int64
+			c := s.tapped("a", func() { sent.Add(1) })
+			term := s.lead(s.election(c, "a"))
+			held := make(chan struct{})
+			s.Of(c).At(zktest.OpDelete, func(zktest.Request) { <-held }) // the node stands
+			ctx, cancel := context.WithCancel(s.Ctx)
+			cancel()
+			require.ErrorIs(s.T, term.Resign(ctx), context.Canceled)
+			for range 20 {
+				require.ErrorIs(s.T, term.SetInfo(s.Ctx, "late"), zklock.ErrReleased)
+			}
+			s.settle()
+			require.Zero(s.T, sent.Load())
+			close(held)
+			require.NoError(s.T, term.Resign(s.Ctx))
+		})
+	})
+
 	t.Run("CallsTakeTurns", func(t *testing.T) {
 		virtually(t, func(s *scene) {
-			_, e := s.candidate("a")
-			term := s.lead(e)
-			under, most := 0, 0
-			var mu sync.Mutex
-			count := func(by int) func(zktest.Request) {
-				return func(r zktest.Request) {
-					if r.Op == zktest.OpSetData {
-						mu.Lock()
-						defer mu.Unlock()
-						under += by
-						most = max(most, under)
-					}
+			var sent, answered, most atomic.Int64
+			c := s.tapped("a", func() { most.Store(max(most.Load(), sent.Add(1)-answered.Load())) })
+			term := s.lead(s.election(c, "a"))
+			s.T.Cleanup(s.OnReply(func(r zktest.Request) {
+				if r.Op == zktest.OpSetData {
+					answered.Add(1)
 				}
-			}
-			s.T.Cleanup(s.OnRequest(count(1)))
-			s.T.Cleanup(s.OnReply(count(-1)))
+			}))
 			var wg sync.WaitGroup
 			for range 20 {
 				wg.Go(func() { require.NoError(s.T, term.SetInfo(s.Ctx, "x")) })
 			}
 			wg.Wait()
-			synctest.Wait()
-			mu.Lock()
-			defer mu.Unlock()
-			require.Equal(s.T, 1, most)
+			require.EqualValues(s.T, 20, sent.Load())
+			require.EqualValues(s.T, 1, most.Load(), "under way at a time")
 			require.NoError(s.T, term.Resign(s.Ctx))
 		})
 	})
@@ -209,4 +263,25 @@ func TestSetInfo(t *testing.T) {
 			require.ErrorIs(s.T, context.Cause(term.Context()), zklock.ErrLost)
 		})
 	})
+}
+
+// tapped is Dial with a word for each setData request that leaves the client.
+func (s *scene) tapped(host string, sent func()) *zkconn.Client {
+	return s.Dial(host, zkconn.WithDialer(func(network, address string, timeout time.Duration) (net.Conn, error) {
+		conn, err := s.Dialer(host)(network, address, timeout)
+		return tap{conn, sent}, err
+	}))
+}
+
+type tap struct {
+	net.Conn
+	sent func()
+}
+
+func (c tap) Write(b []byte) (int, error) {
+	const op = 4 + 4 // after the frame's length and the xid
+	if len(b) >= op+4 && zktest.Op(binary.BigEndian.Uint32(b[op:])) == zktest.OpSetData {
+		c.sent()
+	}
+	return c.Conn.Write(b)
 }
