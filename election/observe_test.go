@@ -233,12 +233,12 @@ func TestObserveEnds(t *testing.T) {
 			c, e := s.candidate("a")
 			ctx, cancel := context.WithCancel(s.Ctx)
 			cancel()
-			for range e.Observe(ctx) {
-				require.Fail(s.T, "shown something")
+			for l, err := range e.Observe(ctx) {
+				require.Fail(s.T, "shown something", "%v, %v", l, err)
 			}
 			require.NoError(s.T, c.Close(s.Ctx))
-			for range e.Observe(ctx) {
-				require.Fail(s.T, "shown something")
+			for l, err := range e.Observe(ctx) {
+				require.Fail(s.T, "shown something", "%v, %v", l, err)
 			}
 		})
 	})
@@ -288,12 +288,14 @@ func TestObserveEnds(t *testing.T) {
 			_, e := s.candidate("a")
 			term := s.lead(e)
 			_, watcher := s.candidate("w")
-			for range e.Observe(s.Ctx) {
+			for _, err := range e.Observe(s.Ctx) {
+				require.NoError(s.T, err)
 				break
 			}
 			func() {
 				defer func() { require.Equal(s.T, "boom", recover()) }()
-				for range watcher.Observe(s.Ctx) {
+				for _, err := range watcher.Observe(s.Ctx) {
+					require.NoError(s.T, err)
 					panic("boom")
 				}
 			}()

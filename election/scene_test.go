@@ -115,13 +115,13 @@ func (s *scene) won(c *campaign, within time.Duration) *election.Term {
 }
 
 // lost waits for the end of a term and returns why.
-func (s *scene) lost(t *election.Term, within time.Duration) *zklock.LostError {
+func (s *scene) lost(t *election.Term, within time.Duration) zklock.Reason {
 	s.T.Helper()
 	s.Ended(t.Context().Done(), within, "the term has not ended")
 	var lost *zklock.LostError
 	require.ErrorAs(s.T, context.Cause(t.Context()), &lost)
 	require.Equal(s.T, t.Token(), lost.Token)
-	return lost
+	return lost.Reason
 }
 
 // ballot is a call to Run under way. Its lead says that it has begun and does as

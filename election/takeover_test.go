@@ -148,7 +148,7 @@ func TestALeaderThatHearsNothingIsToldByItsOwnClock(t *testing.T) {
 				require.NoError(s.T, o.play(4*s.Timeout))
 				require.Less(s.T, o.toldAt.Sub(begun), s.Timeout)
 				require.True(s.T, o.stood, "the node was given away before its leader was told")
-				require.Equal(s.T, zklock.TrustRanOut, s.lost(o.term, s.Timeout).Reason)
+				require.Equal(s.T, zklock.TrustRanOut, s.lost(o.term, s.Timeout))
 				o.of.Heal()
 				require.NoError(s.T, o.late())
 				require.NoError(s.T, o.standby.term.Resign(s.Ctx))
@@ -204,7 +204,7 @@ func TestADeletedNodeIsALossAtOnce(t *testing.T) {
 		o.of.AtReply(zktest.OpMulti, func(zktest.Request) { close(answered) })
 		s.Ended(answered, s.Timeout, "the leader proves nothing")
 		require.NoError(s.T, s.Operator.Delete(o.node))
-		require.Equal(s.T, zklock.NodeDeleted, s.lost(o.term, s.Timeout/10).Reason)
+		require.Equal(s.T, zklock.NodeDeleted, s.lost(o.term, s.Timeout/10))
 		s.Ended(o.told, s.Timeout/10, "lead is not told")
 		next := s.won(o.standby, s.Timeout)
 		require.NoError(s.T, o.ledger.Write(s.Ctx, next.Next()))
@@ -230,7 +230,7 @@ func TestADeletedDirectoryIsALossAndTokensStillRise(t *testing.T) {
 		s.Eventually(s.Timeout, func() bool { return len(s.Nodes()) == 2 }, "the standby's node")
 		// Whoever deletes a directory deletes it until it is gone.
 		s.Eventually(s.Timeout, func() bool { return s.Operator.Delete(s.Path) == nil || !s.Operator.Exists(s.Path) }, "the directory's end")
-		require.Equal(s.T, zklock.NodeDeleted, s.lost(old.term, s.Timeout/4).Reason)
+		require.Equal(s.T, zklock.NodeDeleted, s.lost(old.term, s.Timeout/4))
 		// The standby leads on a new node; before that for a moment on its first, if the
 		// operator's hand reached that second.
 		var next *reign

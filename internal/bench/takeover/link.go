@@ -16,6 +16,8 @@ type link struct {
 	delay  time.Duration
 	all    sync.WaitGroup
 
+	closed chan struct{}
+
 	mu    sync.Mutex
 	conns map[net.Conn]struct{} // nil once closed
 }
@@ -25,7 +27,7 @@ func newLink(server string, delay time.Duration) (*link, error) {
 	if err != nil {
 		return nil, err
 	}
-	k := &link{Listener: l, server: server, delay: delay, conns: map[net.Conn]struct{}{}}
+	k := &link{Listener: l, server: server, delay: delay, closed: make(chan struct{}), conns: map[net.Conn]struct{}{}}
 	k.all.Go(k.accept)
 	return k, nil
 }
@@ -33,6 +35,7 @@ func newLink(server string, delay time.Duration) (*link, error) {
 // close breaks every connection and waits for what carries them.
 func (k *link) close() error {
 	err := k.Close()
+	close(k.closed)
 	k.mu.Lock()
 	for c := range k.conns {
 		_ = c.Close() // it may be closed already
@@ -89,7 +92,10 @@ func (k *link) carry(to, from net.Conn) {
 	var done sync.WaitGroup
 	done.Go(func() {
 		for c := range way {
-			time.Sleep(time.Until(c.due))
+			select {
+			case <-time.After(time.Until(c.due)):
+			case <-k.closed:
+			}
 			_, _ = to.Write(c.data) // a broken one shows on the way back
 		}
 		_ = to.Close() // again, where the other way has closed it
