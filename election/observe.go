@@ -100,13 +100,9 @@ func (n *news) read() bulletin {
 }
 
 func (n *news) publish(b bulletin) {
-	n.mu.Lock()
-	if b.known && n.known && b.leader == n.leader {
-		n.mu.Unlock()
-		return
-	}
-	old := n.changed
 	b.changed = make(chan struct{})
+	n.mu.Lock()
+	old := n.changed
 	n.bulletin = b
 	n.mu.Unlock()
 	close(old)

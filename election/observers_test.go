@@ -192,7 +192,9 @@ func (s *scene) agree(reader *election.Election, all []*observer) {
 	}
 }
 
-// 1,000 observers of 10 Clients see a change of leader at the price of ten.
+// 1,000 observers of 10 Clients see a change of leader at the price of ten, and ask
+// when the winner has asked: before that, ten thousand observing processes would
+// stand in the line between it and its proof.
 func TestAThousandObserversAskAsTenClients(t *testing.T) {
 	virtually(t, func(s *scene) {
 		_, a := s.candidate("a")
@@ -209,11 +211,19 @@ func TestAThousandObserversAskAsTenClients(t *testing.T) {
 		standby := s.stands(s.Ctx, b)
 		s.settle()
 		s.ResetCounts()
+		since := s.mark()
 		require.NoError(s.T, term.Resign(s.Ctx))
 		next := s.won(standby, s.Timeout)
 		s.settle()
 		require.Equal(s.T, 10, s.Count(zktest.OpGetData))
 		require.Equal(s.T, 11, s.Count(zktest.OpGetChildren2), "the winner's among them")
+		var order []zktest.Op
+		for _, r := range s.Requests() {
+			if r.N > since {
+				order = append(order, r.Op)
+			}
+		}
+		require.ElementsMatch(s.T, []zktest.Op{zktest.OpDelete, zktest.OpMulti, zktest.OpGetChildren2}, order[:3], "%v", order)
 		for _, o := range all {
 			last, _ := o.last()
 			require.Equal(s.T, leader("b", next), last)
