@@ -83,7 +83,7 @@ func leads(s *scene, p *stage.Process, within time.Duration) leading {
 func TestALeaderThatCrashedIsWaitedOutByItsSuccessor(t *testing.T) {
 	t.Parallel() // it waits for a session to time out, in real time
 	overTCP(t, func(s *scene) {
-		s.Timeout = 2 * time.Second
+		s.Timeout = 1500 * time.Millisecond
 		ledger := stage.NewLedger()
 		p := launch(s)
 		old := leads(s, p, 10*time.Second)

@@ -123,11 +123,14 @@ func TestChildrenAndBirthsAreSharedToo(t *testing.T) {
 				require.NoError(b, err)
 				_, err = s.WatchBirth(b.Context(), "/m")
 				require.NoError(b, err)
+				w, err := s.WatchBirth(b.Context(), "/n")
+				require.NoError(b, err)
+				require.Nil(b, w, "it is there")
 			})
 		}
 		wg.Wait()
-		require.Equal(b, 2, b.server.Count(zktest.AnyOp)-before)
-		require.Equal(b, 2, b.server.Watches())
+		require.Equal(b, 3, b.server.Count(zktest.AnyOp)-before)
+		require.Equal(b, 3, b.server.Watches(), "what is there is watched as well, for nobody")
 	})
 }
 
