@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"runtime"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -171,6 +172,58 @@ func TestALossIsNoEndOfTheCandidacyWhateverLeadReturns(t *testing.T) {
 			})
 		})
 	}
+}
+
+// lead returns at the very instant at which the term ends by the clock, before
+// anything of ours has run then: that was a loss, not lead's own end.
+func TestALeadThatReturnsAtTheEndOfItsTermHasLost(t *testing.T) {
+	virtually(t, func(s *scene) {
+		const terms, most = 60, time.Second
+		_, e := s.candidate("a", zklock.WithMaxHold(most))
+		led := 0
+		require.NoError(s.T, e.Run(s.Ctx, func(context.Context, *election.Term) error {
+			if led++; led <= terms {
+				s.Pass(most)
+			}
+			return nil
+		}))
+		require.Equal(s.T, terms+1, led)
+	})
+}
+
+// between is a context of which somebody asks something after lead has returned,
+// and before Run resigns.
+type between struct {
+	context.Context
+	lead atomic.Bool // has returned, or is about to
+	do   func()
+}
+
+func (c *between) Value(key any) any {
+	if c.lead.Swap(false) {
+		c.do()
+	}
+	return c.Context.Value(key)
+}
+
+// lead has returned while it led, and the node goes before Run has resigned: lead's
+// error is all that there is to say.
+func TestALossAfterLeadHasReturnedIsNoMatterToRun(t *testing.T) {
+	virtually(t, func(s *scene) {
+		_, e := s.candidate("a")
+		ctx := &between{Context: s.Ctx}
+		var term *election.Term
+		ctx.do = func() {
+			require.NoError(s.T, s.Operator.Delete(s.Path+"/"+s.Nodes()[0]))
+			s.lost(term, s.Timeout)
+		}
+		require.NoError(s.T, e.Run(ctx, func(_ context.Context, t *election.Term) error {
+			term = t
+			ctx.lead.Store(true)
+			return nil
+		}))
+		require.ErrorIs(s.T, context.Cause(term.Context()), zklock.ErrLost)
+	})
 }
 
 func TestWhatLeadMayDoInside(t *testing.T) {

@@ -152,6 +152,8 @@ func TestSetInfo(t *testing.T) {
 			e := s.election(c, "a")
 			term := s.lead(e)
 			held, reached := make(chan struct{}), make(chan struct{})
+			free := sync.OnceFunc(func() { close(held) })
+			s.T.Cleanup(free)
 			s.Of(c).At(zktest.OpSetData, func(zktest.Request) { close(reached); <-held })
 			ctx, cancel := context.WithCancel(s.Ctx)
 			first := make(chan error, 1)
@@ -163,7 +165,7 @@ func TestSetInfo(t *testing.T) {
 			go func() { second <- term.SetInfo(s.Ctx, "second") }()
 			s.settle()
 			require.EqualValues(s.T, 1, writes.Load())
-			close(held)
+			free()
 			require.NoError(s.T, <-second)
 			require.EqualValues(s.T, 2, writes.Load())
 			require.NoError(s.T, term.Resign(s.Ctx))
@@ -191,6 +193,8 @@ func TestSetInfo(t *testing.T) {
 			c := s.tapped("a", func() { sent.Add(1) })
 			term := s.lead(s.election(c, "a"))
 			held := make(chan struct{})
+			free := sync.OnceFunc(func() { close(held) })
+			s.T.Cleanup(free)
 			s.Of(c).At(zktest.OpDelete, func(zktest.Request) { <-held }) // the node stands
 			ctx, cancel := context.WithCancel(s.Ctx)
 			cancel()
@@ -200,7 +204,7 @@ func TestSetInfo(t *testing.T) {
 			}
 			s.settle()
 			require.Zero(s.T, sent.Load())
-			close(held)
+			free()
 			require.NoError(s.T, term.Resign(s.Ctx))
 		})
 	})
@@ -261,6 +265,26 @@ func TestSetInfo(t *testing.T) {
 				require.ErrorIs(s.T, <-said, zklock.ErrLost)
 			}
 			require.ErrorIs(s.T, context.Cause(term.Context()), zklock.ErrLost)
+		})
+	})
+
+	t.Run("EndsWithTheTermThoughTheSessionGoesOn", func(t *testing.T) {
+		virtually(t, func(s *scene) {
+			c, e := s.candidate("a")
+			term := s.lead(e)
+			of := s.Of(c)
+			of.Freeze(zktest.BothWays)
+			said := make(chan error, 1)
+			go func() { said <- term.SetInfo(s.Ctx, "x") }()
+			s.settle()
+			ctx, cancel := context.WithCancel(s.Ctx)
+			cancel()
+			began := time.Now()
+			require.ErrorIs(s.T, term.Resign(ctx), context.Canceled)
+			require.ErrorIs(s.T, <-said, zklock.ErrReleased)
+			require.Less(s.T, time.Since(began), time.Millisecond)
+			of.Unfreeze()
+			require.NoError(s.T, term.Resign(s.Ctx))
 		})
 	})
 }

@@ -3,6 +3,7 @@ package queue
 import (
 	"context"
 	"math"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -259,6 +260,37 @@ func TestFollowDoesNotSpin(t *testing.T) {
 		time.Sleep(5 * time.Second)
 		there := w.Server.Exists(dir + "/" + flickering)
 		require.Equal(t, there, told()[len(told())-1].Child == flickering)
+	})
+}
+
+// What it met long ago must not slow it down now.
+func TestFollowsPausesAreShortAgainOnceItHasFoundSomebody(t *testing.T) {
+	run(t, func(t *testing.T, w *world) {
+		path := dir + "/" + flickering
+		var misses atomic.Int64
+		misses.Store(math.MaxInt64)
+		require.NoError(t, w.Server.Create(path, nil))
+		// Shown by each list, and gone for the read after it, that many times.
+		w.Cleanup(w.Server.From("a").OnRequest(func(r zktest.Request) {
+			if r.Op == zktest.OpGetChildren2 {
+				_ = w.Server.Create(path, nil)
+			}
+		}))
+		w.Cleanup(w.Server.From("a").OnReply(func(r zktest.Request) {
+			if r.Op == zktest.OpGetChildren2 && misses.Add(-1) >= 0 {
+				_ = w.Server.Delete(path)
+			}
+		}))
+		told, _ := w.follow(t)
+		time.Sleep(10 * time.Second)
+		require.Empty(t, told())
+		misses.Store(0)
+		time.Sleep(2 * time.Second)
+		require.Len(t, told(), 1)
+		misses.Store(2)
+		require.NoError(t, w.Server.Delete(path))
+		w.settle()
+		require.Len(t, told(), 2, "two misses, a short pause, and found")
 	})
 }
 
