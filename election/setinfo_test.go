@@ -293,7 +293,10 @@ func TestSetInfo(t *testing.T) {
 func (s *scene) tapped(host string, sent func()) *zkconn.Client {
 	return s.Dial(host, zkconn.WithDialer(func(network, address string, timeout time.Duration) (net.Conn, error) {
 		conn, err := s.Dialer(host)(network, address, timeout)
-		return tap{conn, sent}, err
+		if err != nil {
+			return nil, err
+		}
+		return tap{conn, sent}, nil
 	}))
 }
 
