@@ -31,11 +31,11 @@ const QuorumTimeout = 6 * time.Second
 func WithQuorum(t *testing.T, seed uint64, play func(t *testing.T, q *Quorum)) {
 	t.Helper()
 	bubble.Run(t, func(b *bubble.B) {
-		q := &Quorum{B: b, Ctx: context.Background(), Path: "/locks/report", Servers: b.Ensemble.Servers()}
+		q := &Quorum{B: b, Ctx: b.T.Context(), Path: "/locks/report", Servers: b.Ensemble.Servers()}
 		// Sessions expire at whole ticks of the clock, and a leader hears from its
 		// followers every half tick since it was elected: were both to begin at once,
 		// what is left over between the two would always be the same.
-		time.Sleep(time.Duration(rand.New(rand.NewPCG(seed, 0)).Int64N(int64(2 * time.Second))))
+		<-time.After(time.Duration(rand.New(rand.NewPCG(seed, 0)).Int64N(int64(2 * time.Second))))
 		b.Ensemble.Elect()
 		q.Leader()
 		play(b.T, q)
@@ -60,7 +60,7 @@ func InEveryPhase(t *testing.T, n int, play func(t *testing.T, q *Quorum, wait f
 				if i%2 == 1 {
 					q.busy(owner)
 				}
-				time.Sleep(2*QuorumTimeout + time.Duration(i)*(4*time.Second)/time.Duration(n))
+				<-time.After(2*QuorumTimeout + time.Duration(i)*(4*time.Second)/time.Duration(n))
 			})
 		})
 	}
@@ -80,7 +80,7 @@ func (q *Quorum) Dial(host string, on *zktest.Server, others ...*zktest.Server) 
 	for _, s := range others {
 		s.From(host).Refuse(false)
 	}
-	q.Cleanup(func() { _ = c.Close(q.Ctx) })
+	q.Cleanup(func() { _ = c.Close(context.WithoutCancel(q.Ctx)) })
 	return c
 }
 
@@ -147,17 +147,18 @@ func (q *Quorum) busy(c *zkconn.Client) {
 				return there, err
 			})
 			cancel()
-			time.Sleep(20 * time.Millisecond)
+			<-time.After(20 * time.Millisecond)
 		}
 	}()
-	q.Cleanup(func() { _ = c.Close(q.Ctx); <-done })
+	q.Cleanup(func() { _ = c.Close(context.WithoutCancel(q.Ctx)); <-done })
 }
 
 // Eventually looks until cond holds; what says what is amiss if it never does.
 func (q *Quorum) Eventually(cond func() bool, what string) {
 	q.T.Helper()
-	for end := time.Now().Add(2 * QuorumTimeout); !cond(); time.Sleep(5 * time.Millisecond) {
+	for end := time.Now().Add(2 * QuorumTimeout); !cond(); {
 		require.True(q.T, time.Now().Before(end), "never: "+what)
+		<-time.After(5 * time.Millisecond)
 	}
 }
 
