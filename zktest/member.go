@@ -133,9 +133,11 @@ func (m *member) learn(zxid int64) {
 		return
 	}
 	for _, t := range m.log.after(before) {
-		if t.zxid <= m.known {
-			m.later(func() { m.carryOut(t) })
+		// Not m.known: carrying out can commit more, which has then been learned.
+		if t.zxid > zxid {
+			break
 		}
+		m.later(func() { m.carryOut(t) })
 	}
 }
 
