@@ -35,7 +35,7 @@ func inQuorum(t *testing.T, run func(q *quorum), opts ...zktest.Option) {
 		t.Cleanup(n.Close)
 		var lns []net.Listener
 		for i := range 3 {
-			ln, err := n.Listen(fmt.Sprintf("10.0.0.%d:2181", i+1))
+			ln, err := n.Listen(fmt.Sprintf("192.0.2.%d:2181", i+1))
 			require.NoError(t, err)
 			lns = append(lns, ln)
 		}

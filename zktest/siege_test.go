@@ -25,7 +25,7 @@ type siege struct {
 	witness *honest
 }
 
-const siegeAddr = "10.0.0.1:2181"
+const siegeAddr = "192.0.2.1:2181"
 
 // underSiege lets assault loose on a server. Afterwards the server's state must
 // be sound, the honest client still served, and nothing left of the assailant

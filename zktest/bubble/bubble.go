@@ -11,8 +11,9 @@ import (
 )
 
 // serverAddr is where a server listens in every bubble; the numbers of its hosts
-// are counted on from 1.
-const serverAddr = "10.0.0.%d:2181"
+// are counted on from 1. It is an address for documentation (RFC 5737), which no
+// machine has: a client without B.Dialer dials it for real.
+const serverAddr = "192.0.2.%d:2181"
 
 // B is one bubble, inside which its server and network were made.
 type B struct {
@@ -123,7 +124,9 @@ func (b *B) servers() []*zktest.Server {
 }
 
 // Dialer returns what a client on the host of that name dials with; it has the
-// type of go-zookeeper's Dialer.
+// type of go-zookeeper's Dialer. A client that is not given it leaves the bubble:
+// its dials are real ones, to an address that no machine has, and while one lasts
+// the clock stands.
 func (b *B) Dialer(host string) func(network, address string, timeout time.Duration) (net.Conn, error) {
 	d := &dialer{seed: b.Seed, host: label(host), dial: b.Net.Dialer(host), parties: map[invitation]*party{}}
 	return d.Dial

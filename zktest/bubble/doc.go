@@ -16,6 +16,10 @@
 //		})
 //	}
 //
+// Every client must dial with b.Dialer, by zk.WithDialer say: servers listen on
+// the network of the bubble alone, at 192.0.2.1:2181 and on, addresses that no
+// machine has. A client without it dials for real, and in vain.
+//
 // What a bubble uses is made inside it: clients, channels and timers from
 // outside would block for real. A mutex held while its goroutine waits for
 // something stops the clock for everybody else.

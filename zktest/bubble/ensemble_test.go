@@ -17,7 +17,7 @@ func TestEnsemble(t *testing.T) {
 
 	t.Run("AClientMovesWithItsSessionWhenItsServerIsIsolated", func(t *testing.T) {
 		bubble.Run(t, func(b *bubble.B) {
-			require.Equal(b.T, []string{"10.0.0.1:2181", "10.0.0.2:2181", "10.0.0.3:2181"}, b.Servers())
+			require.Equal(b.T, []string{"192.0.2.1:2181", "192.0.2.2:2181", "192.0.2.3:2181"}, b.Servers())
 			conn := connect(b, "a", 15*time.Second)
 			session := conn.SessionID()
 			path, err := conn.Create("/own", nil, zk.FlagEphemeral, zk.WorldACL(zk.PermAll))

@@ -61,7 +61,7 @@ func WithServer(opts ...zktest.Option) Option {
 }
 
 // WithEnsemble makes an ensemble of n servers in place of a standalone one, on the
-// hosts 10.0.0.1, 10.0.0.2 and so on; the options of WithServer are for each.
+// hosts 192.0.2.1, 192.0.2.2 and so on; the options of WithServer are for each.
 // Network does not carry what they say to each other: B.Ensemble breaks that.
 // Defaults to a standalone server.
 func WithEnsemble(n int) Option {

@@ -65,7 +65,9 @@ func (w *watchdog) next(d time.Duration, f func()) bool {
 func watchReal(name string, c config) (stop func()) {
 	t := time.AfterFunc(c.real, func() {
 		// The server is not asked for its trace: whoever spins may hold its mutex.
-		panic(fmt.Sprintf("bubble: test %s not done after %s of real time, seed %d: %s\n%s", name, c.real, c.seed, again(name, c.seed), stacks()))
+		panic(fmt.Sprintf("bubble: test %s not done after %s of real time, seed %d: %s\n"+
+			"The clock stands while a goroutine runs, waits for a mutex or dials for real: does a client lack b.Dialer?\n%s",
+			name, c.real, c.seed, again(name, c.seed), stacks()))
 	})
 	return func() { t.Stop() }
 }

@@ -159,6 +159,7 @@ func TestWatchdog(t *testing.T) {
 	t.Run("WhoStopsTheVirtualClockMeetsTheRealLimit", func(t *testing.T) {
 		out := outputOf(t, "spinning")
 		require.Contains(t, out, "panic: bubble: test TestFailing not done after 300ms of real time")
+		require.Contains(t, out, "does a client lack b.Dialer?")
 		require.Contains(t, out, "watchdog_test.go")
 	})
 

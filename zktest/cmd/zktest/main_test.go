@@ -184,7 +184,7 @@ func TestASeedSaysWhichSessionsThereAre(t *testing.T) {
 		require.NoError(t, err)
 		n := zktest.NewNetwork(1)
 		defer n.Close()
-		l, err := n.Listen("10.0.0.1:2181")
+		l, err := n.Listen("192.0.2.1:2181")
 		require.NoError(t, err)
 		s, err := zktest.Start(append(o.server(), zktest.WithListener(l))...)
 		require.NoError(t, err)
