@@ -50,7 +50,8 @@
 // NewEnsemble starts several servers that agree on one log, as ZooKeeper's do.
 // Each serves clients at an address of its own; between them there are no sockets
 // but a model of Zab, ZooKeeper's protocol, on one mutex and one clock, so that it
-// runs in virtual time too, and there a seed repeats bit for bit. What it models:
+// runs in virtual time too, and there a seed repeats bit for bit, if no client
+// shuffles its servers (package bubble has the conditions). What it models:
 //
 //   - Writes, Syncs and handshakes go to the leader, which judges writes by all that
 //     it has proposed, and commits what a majority has logged. The others apply it

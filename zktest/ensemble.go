@@ -30,6 +30,11 @@ type Ensemble struct {
 
 // NewEnsemble starts an ensemble of n servers for a test and closes it when the
 // test ends. It fails the test if it cannot start.
+//
+// What happens between servers follows from WithSeed and from when they are asked
+// for what. It repeats in virtual time alone, and if every client is given one
+// address, or does not shuffle them: which server go-zookeeper comes to is chance
+// otherwise. Package bubble has all the conditions.
 func NewEnsemble(tb TB, n int, opts ...Option) *Ensemble {
 	tb.Helper()
 	e, err := StartEnsemble(n, opts...)

@@ -9,11 +9,12 @@ import (
 	"github.com/zkfence/zkfence/internal/wire"
 )
 
-// Op is a request's operation code.
+// Op is a request's operation code, a number of the protocol's: what faults,
+// counts and hooks are told to look for, and Request.Op. Its String is the name in
+// traces, logs and the commands of cmd/zktest: the constant's without Op and with
+// a small letter first, getChildren2 for OpGetChildren2, except that OpSASL is
+// sasl and OpGetAllChildren getAllChildrenNumber.
 type Op = wire.Op
-
-// Code is the error code in a reply.
-type Code = wire.Code
 
 // Operations that faults and counts can name.
 const (

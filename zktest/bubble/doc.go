@@ -28,20 +28,27 @@
 //
 // The same test with the same seed sees the same requests, events and faults at
 // the same instants, to the nanosecond, in every process and with any number of
-// processors. Server and network see to their part, and B.Dialer to some of the
-// client's: what the goroutines of one client send, or dial, in one instant is
-// sent in an order that follows from the seed. A client must match replies by
-// their numbers for that; b.Net.Dialer leaves the order alone.
+// processors, if it keeps to what follows. Server and network see to their part,
+// and B.Dialer to some of the client's: what the goroutines of one client send, or
+// dial, in one instant is sent in an order that follows from the seed. A client
+// must match replies by their numbers for that; b.Net.Dialer leaves the order
+// alone.
 //
-// The rest is the test's. Every client needs a host of its own, or connects at
-// an instant of its own. WithSeededCrypto is needed where crypto/rand matters, as
-// it does for GUIDs, and two goroutines that draw from it in one instant toss a
-// coin; math/rand and the order of maps and of ready cases of a select are chance
-// for good. A go-zookeeper Conn tosses coins in the instant of a disconnection:
-// after a call that failed, or a watch that came, let an instant pass
-// (time.Sleep(1)) before the next call, and close no Conn that is just
-// reconnecting. With several servers it wants a HostProvider that does not
-// shuffle.
+// The rest is the test's:
+//
+//   - Every client has a host of its own, or connects at an instant of its own.
+//   - In an ensemble every client is given one address, b.Servers()[i:i+1], or a
+//     HostProvider that does not shuffle: go-zookeeper shuffles its servers, by a
+//     generator that no seed reaches.
+//   - WithSeededCrypto, where crypto/rand matters, as it does for GUIDs; that two
+//     goroutines draw from it in one instant is chance again. So are math/rand, the
+//     order of maps and that of ready cases of a select.
+//   - Goroutines that do something in one instant and share more than a client,
+//     or take what one of its calls returns to the next in that instant, do it in
+//     whatever order they run. Give them instants of their own.
+//   - A go-zookeeper Conn tosses coins in the instant of a disconnection: after a
+//     call that failed, or a watch that came, let an instant pass (time.Sleep(1))
+//     before the next call, and close no Conn that is just reconnecting.
 //
 // # The end
 //
