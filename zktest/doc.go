@@ -107,8 +107,8 @@
 //     world, digest, ip and auth are enforced.
 //   - closeSession; reconfig, which is disabled; sasl, answered without a token.
 //   - The words ruok, srvr, stat, mntr, conf, cons, crst, srst, dump, wchs, wchp,
-//     wchc and isro, with the lines of the real ones. What has no meaning here, such
-//     as latencies, is 0.
+//     wchc, isro, envi, dirs and gtmk, with the lines of the real ones. What has no
+//     meaning here, such as latencies, is 0 or <NA>.
 //
 // Anything else gets error -6, and the connection ends.
 //
@@ -125,8 +125,8 @@
 //     clean up when their connection ends.
 //   - There are no quotas: nodes below /zookeeper/quota are like any other. They
 //     limit nobody by default, and few clients know of them.
-//   - The words envi, dirs, hash, gtmk and stmk are unknown, for they are about a
-//     Java process and its files; mntr has no lines for each top-level znode, for
+//   - The words hash and stmk are unknown, for they are about checks of files and
+//     the log of a Java process; mntr has no lines for each top-level znode, for
 //     they are of as many names as a test has.
 //   - A setACL counts at once, and a multi that fails leaves nothing behind.
 //     ZooKeeper judges what comes behind a setACL in one flight by the old list or by
@@ -137,6 +137,8 @@
 //     of an empty multi behind the error.
 //   - A createSession from a client is an operation that nobody knows. ZooKeeper
 //     gives the connection another session.
+//   - A client may have as many connections as it likes. ZooKeeper closes those
+//     beyond 60 from one address, unless maxClientCnxns says otherwise.
 //   - Requests of a client are not read while 16 MiB wait: answers for it, and in an
 //     ensemble what it has asked for and the leader has not carried out. Once 64 MiB
 //     of events wait, or 10 s after its connection should have ended, it is cut off.
