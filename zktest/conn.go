@@ -171,7 +171,11 @@ func (c *conn) write() {
 }
 
 func (c *conn) send(frame []byte) bool {
-	switch c.tap.serverFrame(frame[4:]) {
+	instead, v := c.tap.serverFrame(frame[4:])
+	if instead != nil {
+		frame = wire.AppendFrame(nil, instead)
+	}
+	switch v {
 	case cut:
 		return false
 	case drop:

@@ -32,10 +32,10 @@
 // # Faults
 //
 // Everything that a client can suffer is a method of Server, by way of Faults
-// and Target: Cut, DropReply, DropRequest, Refuse, Blackhole, Freeze,
+// and Target: Cut, DropReply, DropRequest, FailReply, Refuse, Blackhole, Freeze,
 // HalfHandshake, Steal, NewSession, ZxidAhead on every connection, or on one
 // client's by For and From; and on the server itself Expire, Stall, Wipe,
-// SetSequence, Delete. At and AtReply do something at the very moment when a
+// SetSequence, Set, Delete. At and AtReply do something at the very moment when a
 // request arrives or is about to be answered. Count and Requests tell what has
 // been sent, Trace prints it, and Follow tells all of it as it comes, to a
 // slog.Logger by way of LogTo.

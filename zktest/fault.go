@@ -82,7 +82,8 @@ type rule struct {
 	sel  selector
 	kind ruleKind
 	op   Op
-	left int // times it still applies; below 0: always
+	code Code // of failReply
+	left int  // times it still applies; below 0: always
 	met  bool
 }
 
@@ -93,6 +94,7 @@ const (
 	dropReply
 	steal
 	newSession
+	failReply
 )
 
 func newFaults() *Faults {
@@ -136,7 +138,9 @@ func (f *Faults) holds(t *tap, what func(*mode) bool) (yes bool) {
 }
 
 // applies takes one use of the first rule of a kind that matches. f.mu is held.
-func (f *Faults) applies(t *tap, kind ruleKind, op Op) bool {
+func (f *Faults) applies(t *tap, kind ruleKind, op Op) bool { return f.take(t, kind, op) != nil }
+
+func (f *Faults) take(t *tap, kind ruleKind, op Op) *rule {
 	for i, r := range f.rules {
 		if r.kind != kind || !r.sel.matches(t.host, t.session) || !covers(r.op, op) {
 			continue
@@ -147,9 +151,9 @@ func (f *Faults) applies(t *tap, kind ruleKind, op Op) bool {
 				f.rules = slices.Delete(f.rules, i, i+1)
 			}
 		}
-		return true
+		return r
 	}
-	return false
+	return nil
 }
 
 // announce wakes whoever waits for the end of a freeze. f.mu is held; the

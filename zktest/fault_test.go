@@ -108,6 +108,31 @@ func TestFaults(t *testing.T) {
 		require.Equal(w, 1, w.srv.Pending(), "a multi is no create")
 	})
 
+	fault("FailReplyRefusesInTurnAndChangesNothing", func(w *scene, a, b *rawClient) {
+		before := w.srv.Zxid()
+		w.srv.For(a.session).FailReply(zktest.AnyOp, zktest.CodeNoAuth, 3)
+		own := a.send(wire.OpCreate, create("/a", "", 0, open...))
+		all := a.send(wire.OpMulti, multi(sub{wire.OpCreate, create("/m", "", 0, open...)}))
+		read := a.send(wire.OpGetData, watched("/", true))
+		last := a.send(wire.OpGetData, watched("/", false))
+		for _, xid := range []int32{own, all, read} {
+			f, err := a.next()
+			require.NoError(w, err)
+			require.Equal(w, wire.ReplyHeader{Xid: xid, Zxid: before, Err: wire.NoAuth}, f.ReplyHeader)
+			require.Empty(w, f.body)
+		}
+		f, err := a.next()
+		require.NoError(w, err)
+		require.Equal(w, last, f.Xid)
+		require.Equal(w, zktest.CodeOK, f.Err, "three times are three times")
+		require.Equal(w, before, w.srv.Zxid())
+		require.Zero(w, w.srv.Watches())
+		met := w.srv.For(a.session).Requests()[1]
+		require.Equal(w, []any{"FailReply", zktest.CodeNoAuth, zktest.OpCreate, "/a"}, []any{met.Fault, met.Err, met.Op, met.Path})
+		b.must(wire.OpCreate, create("/b", "", 0, open...))
+		require.Panics(w, func() { w.srv.FailReply(zktest.AnyOp, zktest.CodeOK, 1) })
+	})
+
 	fault("PendingCountsWhatHasNotHappened", func(w *scene, a, b *rawClient) {
 		require.Zero(w, w.srv.Pending())
 		w.srv.DropReply(zktest.OpCreate2, 2)

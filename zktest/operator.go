@@ -128,6 +128,26 @@ func (s *Server) createAll(path string, data []byte) error {
 	return nil
 }
 
+// Set replaces a znode's data as an operator would, whatever its version and its
+// ACL: the version goes up and watches fire. It returns ErrNoNode if there is no
+// such znode.
+func (s *Server) Set(path string, data []byte) error {
+	data = bytes.Clone(data)
+	return s.command(func(leader *Server) error {
+		if leader.ahead.tree.nodes[path] == nil || path == "" {
+			return fmt.Errorf("set %q: %w", path, ErrNoNode)
+		}
+		j := &judge{tree: leader.ahead.tree}
+		c, code := j.setData(setDataRequest{path: path, data: data, version: -1}, operator)
+		if code != wire.OK {
+			return fmt.Errorf("zktest: set %q: %s", path, code)
+		}
+		s.acted("Set", Request{Path: path}, "")
+		leader.commit(&txn{op: OpSetData, changes: []change{c}}, nil)
+		return nil
+	})
+}
+
 // createAs commits a create that no connection asks for.
 func (s *Server) createAs(who author, op Op, r createRequest) Code {
 	j := &judge{tree: s.ahead.tree}

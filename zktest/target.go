@@ -56,6 +56,17 @@ func (t *Target) DropReply(op Op, times int) { t.add("DropReply", dropReply, op,
 // arrives, and does not forward it.
 func (t *Target) DropRequest(op Op, times int) { t.add("DropRequest", dropRequest, op, times) }
 
+// FailReply has the next requests of kind op refused with an error of the test's
+// choice: the server does not carry them out and answers in turn, under its last
+// zxid. A multi fails as a whole. It panics if code is CodeOK, which is no error.
+// A handshake has no place for one.
+func (t *Target) FailReply(op Op, code Code, times int) {
+	if code == CodeOK {
+		panic("zktest: FailReply: CodeOK is no error")
+	}
+	t.insert("FailReply", opName(op)+" "+code.String()+" ", &rule{kind: failReply, op: op, code: code, left: times})
+}
+
 // Steal has another session create what one of the next creates of a name that
 // starts with _c_ asks for, same path, data and flags, open to everybody, and
 // cuts the connection as DropReply does. The client finds a node with its GUID
@@ -68,17 +79,22 @@ func (t *Target) Steal(times int) { t.add("Steal", steal, AnyCreate, times) }
 func (t *Target) NewSession(times int) { t.add("NewSession", newSession, OpCreateSession, times) }
 
 func (t *Target) add(method string, kind ruleKind, op Op, times int) {
-	if times == 0 {
-		return
-	}
-	t.f.mu.Lock()
-	defer t.f.release()
-	t.f.rules = append(t.f.rules, &rule{sel: t.sel, kind: kind, op: op, left: times})
 	note := ""
 	if kind == dropRequest || kind == dropReply {
 		note = opName(op) + " "
 	}
-	t.acted(method, note+timesName(times))
+	t.insert(method, note, &rule{kind: kind, op: op, left: times})
+}
+
+func (t *Target) insert(method, note string, r *rule) {
+	if r.left == 0 {
+		return
+	}
+	r.sel = t.sel
+	t.f.mu.Lock()
+	defer t.f.release()
+	t.f.rules = append(t.f.rules, r)
+	t.acted(method, note+timesName(r.left))
 }
 
 // Refuse accepts new connections and closes them at once. Existing ones stay:

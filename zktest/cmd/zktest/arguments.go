@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"strconv"
+	"strings"
 
 	"github.com/zkfence/zkfence/internal/wire"
 	"github.com/zkfence/zkfence/zktest"
@@ -41,6 +42,21 @@ func op(text string) (zktest.Op, error) {
 		return 0, fmt.Errorf("%q: no operation; they are called as in create, getChildren2 or closeSession; any is all but ping and createSession, any-create every create", text)
 	}
 	return o, nil
+}
+
+// code reads an error's name, with hyphens, or its number.
+func code(text string) (zktest.Code, error) {
+	const least = -999
+	n, err := strconv.Atoi(text)
+	if err == nil && n < 0 && n >= least {
+		return zktest.Code(n), nil
+	}
+	for c := zktest.Code(-1); c >= least; c-- {
+		if strings.ReplaceAll(c.String(), " ", "-") == text {
+			return c, nil
+		}
+	}
+	return 0, fmt.Errorf("%q: no error, which is like no-node or -101", text)
 }
 
 func times(text string) (int, error) {

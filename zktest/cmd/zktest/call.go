@@ -120,6 +120,7 @@ func (c *call) help() error {
 	}
 	c.print("OP: as ZooKeeper calls it, each by itself; Curator creates by create2, as kazoo does with include_data")
 	c.print("    any: all but ping and createSession; any-create: create, create2, createContainer and createTTL")
+	c.print("ERROR: its name or number, no-node, no-auth, node-exists, -101")
 	c.print("    pending tells of faults that have met no such request")
 	for _, group := range [][]command{scoped(), local(), global()} {
 		c.print("")

@@ -166,6 +166,18 @@ func TestFaultCommands(t *testing.T) {
 			require.Equal(d, "  2\nok\n", d.do("count any-create"))
 		})
 
+		story("FailReply", func(d *desk) {
+			d.ok("fail-reply any-create no-auth")
+			d.ok("for " + d.id + " fail-reply exists -118 1")
+			require.ErrorIs(d, d.create("/a"), zk.ErrNoAuth)
+			_, _, err := d.conn.Exists("/a")
+			require.ErrorIs(d, err, zk.ErrSessionMoved)
+			require.False(d, d.exists("/a"))
+			require.NoError(d, d.create("/a"))
+			require.Equal(d, "  0\nok\n", d.do("pending"))
+			require.Contains(d, d.do("trace 10"), `create "/a" xid=`)
+		})
+
 		story("ScopedToAHost", func(d *desk) {
 			d.ok("from 192.0.2.1 cut")
 			require.Equal(d, zk.StateHasSession, d.conn.State())
@@ -331,6 +343,10 @@ func TestCommandsSayWhatIsWrong(t *testing.T) {
 		"refuse yes":           `"yes": must be on or off`,
 		"freeze both":          `"both": must be to-server or to-client, or nothing for both`,
 		"trace 0":              `"0": no number of lines`,
+		"fail-reply any ok":    `"ok": no error, which is like no-node or -101`,
+		"fail-reply any 0":     `"0": no error, which is like no-node or -101`,
+		"fail-reply any":       `usage: fail-reply OP ERROR [TIMES]`,
+		"set /none x":          `set "/none": zktest: no such znode`,
 		"count all":            `"all": no operation; they are called as in create, getChildren2 or closeSession; any is all but ping and createSession, any-create every create`,
 		"for":                  scopes,
 		"for 7":                scopes,

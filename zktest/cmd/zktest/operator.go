@@ -44,6 +44,8 @@ func (c *call) sessions() error {
 
 func (c *call) create() error { return c.t.head().Create(c.arg(0), []byte(c.arg(1))) }
 
+func (c *call) set() error { return c.t.head().Set(c.arg(0), []byte(c.arg(1))) }
+
 func (c *call) delete() error { return c.t.head().Delete(c.arg(0)) }
 
 func (c *call) get() error {
