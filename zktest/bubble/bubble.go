@@ -104,16 +104,12 @@ func (b *B) start(c config) error {
 // heal takes back what is broken, so that clients can end in peace.
 func (b *B) heal() {
 	b.Net.HealAll()
-	for _, s := range b.servers() {
-		s.HealAll()
-		s.Stall(false)
-		if b.Ensemble != nil {
-			b.Ensemble.Restart(s)
-		}
-	}
 	if b.Ensemble != nil {
-		b.Ensemble.Heal()
+		b.Ensemble.HealAll()
+		return
 	}
+	b.Server.HealAll()
+	b.Server.Stall(false)
 }
 
 func (b *B) servers() []*zktest.Server {

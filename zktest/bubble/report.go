@@ -37,11 +37,10 @@ func again(name string, seed uint64) string {
 func (b *B) report(tail int) string {
 	var out strings.Builder
 	fmt.Fprintf(&out, "bubble: seed %d; to run it again: %s\nthe end of the trace:\n", b.Seed, again(b.T.Name(), b.Seed))
-	for i, s := range b.servers() {
-		if b.Ensemble != nil {
-			fmt.Fprintf(&out, "server %d:\n", i+1)
-		}
-		out.WriteString(s.Trace(tail))
+	if b.Ensemble != nil {
+		out.WriteString(b.Ensemble.Trace(tail))
+	} else {
+		out.WriteString(b.Server.Trace(tail))
 	}
 	return out.String()
 }
