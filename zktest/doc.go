@@ -45,6 +45,22 @@
 // every create, AnyOp every request, and Pending tells whether there is a fault
 // that has met none.
 //
+// What is broken, and who takes it back:
+//
+//	                                   Target.Heal  HealAll of  Ensemble.  Ensemble.  Network.
+//	                                                Faults      Heal       HealAll    HealAll
+//	faults on that very target         yes          yes         -          yes        -
+//	faults on every other target       -            yes         -          yes        -
+//	Isolate, CutOneWay, Depose, Lag    -            -           yes        yes        -
+//	Stall, Kill                        -            -           -          yes        -
+//	Partition, PartitionOneWay         -            -           -          -          yes
+//
+// Server.Heal and Proxy.Heal are Target.Heal for the target that is everybody: what
+// was made by For or From stays. Ensemble.HealAll means the faults of all servers,
+// otherwise HealAll those of the one. Stall(false) and Restart end what they are
+// about. Hooks, connections and sessions that have ended, and what an operator has
+// done stay.
+//
 // # Ensembles
 //
 // NewEnsemble starts several servers that agree on one log, as ZooKeeper's do.
@@ -75,7 +91,7 @@
 //
 // Isolate, CutOneWay, Depose, Elect, Lag, Kill and Restart break it, Heal takes back
 // what can be; Stall of a server stops its process. AwaitLeader waits for an
-// election.
+// election, Followers tells who has joined; Trace and Count are of all servers.
 //
 //	ens := zktest.NewEnsemble(t, 3)
 //	conn, _, err := zk.Connect(ens.Addrs(), 5*time.Second)

@@ -128,7 +128,8 @@ func (t *Target) Freeze(d Direction) { t.set("Freeze", d.String(), func(m *mode)
 // Unfreeze lets bytes flow again, in order, what was held first.
 func (t *Target) Unfreeze() { t.set("Unfreeze", "", func(m *mode) { m.frozen = 0 }) }
 
-// Heal takes back every fault made on this very target. Connections that were
+// Heal takes back every fault made on this very target; for others see HealAll,
+// and the table in the package documentation. Connections that were
 // broken stay so; hooks stay too.
 func (t *Target) Heal() {
 	t.f.mu.Lock()
