@@ -14,6 +14,13 @@ import (
 // ErrNoNode is returned for a path at which there is no znode.
 var ErrNoNode = errors.New("zktest: no such znode")
 
+func noNode(doing, path string) error {
+	if !validPath(path) {
+		return fmt.Errorf("%s %q: %w: not a valid path", doing, path, ErrNoNode)
+	}
+	return fmt.Errorf("%s %q: %w", doing, path, ErrNoNode)
+}
+
 // ErrNotServing is returned by what has to change something on a server that is
 // closed, or on one of an ensemble that has no leader, or loses it meanwhile: then
 // what was asked for may have happened, or may happen yet.
@@ -135,7 +142,7 @@ func (s *Server) Set(path string, data []byte) error {
 	data = bytes.Clone(data)
 	return s.command(func(leader *Server) error {
 		if leader.ahead.tree.nodes[path] == nil || path == "" {
-			return fmt.Errorf("set %q: %w", path, ErrNoNode)
+			return noNode("set", path)
 		}
 		j := &judge{tree: leader.ahead.tree}
 		c, code := j.setData(setDataRequest{path: path, data: data, version: -1}, operator)
@@ -169,7 +176,7 @@ var operator = author{ids: []id{{scheme: "super"}}}
 func (s *Server) Delete(path string) error {
 	return s.command(func(leader *Server) error {
 		if leader.ahead.tree.node(path) == nil {
-			return fmt.Errorf("delete %q: %w", path, ErrNoNode)
+			return noNode("delete", path)
 		}
 		if special(path) {
 			return fmt.Errorf("zktest: delete %q: it belongs to the server", path)
@@ -200,7 +207,7 @@ func (s *Server) Get(path string) ([]byte, Stat, error) {
 	defer s.unlock()
 	n := s.tree.node(path)
 	if n == nil {
-		return nil, Stat{}, fmt.Errorf("get %q: %w", path, ErrNoNode)
+		return nil, Stat{}, noNode("get", path)
 	}
 	return bytes.Clone(n.data), n.stat(), nil
 }
@@ -240,7 +247,7 @@ func (s *Server) SetSequence(path string, next int32) error {
 	return s.command(func(leader *Server) error {
 		n := leader.ahead.tree.node(path)
 		if n == nil {
-			return fmt.Errorf("set sequence of %q: %w", path, ErrNoNode)
+			return noNode("set sequence of", path)
 		}
 		s.acted("SetSequence", Request{Path: path}, fmt.Sprint(next))
 		c := change{op: opSetSequence, path: path, counter: next}

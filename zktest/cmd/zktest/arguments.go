@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/zkfence/zkfence/internal/wire"
 	"github.com/zkfence/zkfence/zktest"
@@ -75,4 +76,12 @@ func isOn(text string) (bool, error) {
 		return false, fmt.Errorf("%q: must be on or off", text)
 	}
 	return text == "on", nil
+}
+
+func duration(text string) (time.Duration, error) {
+	d, err := time.ParseDuration(text)
+	if err != nil || d < 0 {
+		return 0, fmt.Errorf("%q: no duration, which is like 300ms or 2s", text)
+	}
+	return d, nil
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 
 	"github.com/zkfence/zkfence/zktest"
 )
@@ -65,6 +66,9 @@ func (t *target) do(line string, print func(string)) error {
 	}
 	c.args = words[1:]
 	names := strings.Fields(cmd.args)
+	if strings.HasSuffix(cmd.args, "…]") && len(c.args) > len(names) {
+		c.args = append(c.args[:len(names)-1:len(names)-1], after(line, len(words)-len(c.args)+len(names)-1))
+	}
 	if len(c.args) > len(names) || len(c.args) < len(names)-strings.Count(cmd.args, "[") {
 		return fmt.Errorf("usage: %s", cmd.usage())
 	}
@@ -74,6 +78,15 @@ func (t *target) do(line string, print func(string)) error {
 		}
 	}
 	return cmd.run(c)
+}
+
+// after returns what follows the first n words of a line, as it is written.
+func after(line string, n int) string {
+	for range n {
+		line = strings.TrimLeftFunc(line, unicode.IsSpace)
+		line = line[strings.IndexFunc(line, unicode.IsSpace):]
+	}
+	return strings.TrimSpace(line)
 }
 
 // narrow keeps one client of those that a command acts on.
