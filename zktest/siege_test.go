@@ -47,7 +47,7 @@ func underSiege(t *testing.T, assault func(s *siege)) {
 		s.pass(80 * time.Second)
 		s.stands()
 		require.Len(t, srv.Sessions(), 1, "the witness is all there is")
-		require.Len(t, srv.sortedConns(), 1)
+		require.Len(t, connected(srv), 1)
 		require.Zero(t, srv.Watches())
 		_ = s.witness.nc.Close()
 	})
@@ -177,4 +177,11 @@ func request(xid int32, op Op, body func(*wire.Encoder)) []byte {
 		body(e)
 	}
 	return e.Buf
+}
+
+// connected returns the connections that srv has, in the order they came.
+func connected(srv *Server) []*conn {
+	srv.mu.Lock()
+	defer srv.unlock()
+	return srv.sortedConns()
 }
