@@ -57,6 +57,13 @@ var failing = map[string]func(t *testing.T){
 			require.Equal(b.T, 1, 2)
 		}, bubble.WithSeed(42))
 	},
+	"failing ensemble": func(t *testing.T) {
+		bubble.Run(t, func(b *bubble.B) {
+			_, err := connect(b, "a", 10*time.Second).Create("/seen", nil, 0, zk.WorldACL(zk.PermAll))
+			require.NoError(b.T, err)
+			b.T.Error("of the test's own")
+		}, bubble.WithSeed(42), bubble.WithEnsemble(3))
+	},
 	"panicking": func(t *testing.T) {
 		bubble.Run(t, func(*bubble.B) { panic("of the test's own") }, bubble.WithSeed(42))
 	},
@@ -174,6 +181,9 @@ func TestWatchdog(t *testing.T) {
 		require.Contains(t, out, "seed 42; to run it again: BUBBLE_SEED=42 go test -count=1 -run '^TestFailing$' .")
 		require.Contains(t, out, `create "/seen"`)
 		require.Contains(t, out, "the cleanup ran")
+		out = outputOf(t, "failing ensemble")
+		require.Contains(t, out, "seed 42;")
+		require.Regexp(t, `\n +[123]: +\S+ +a#1 +s1 +create "/seen"`, out)
 	})
 
 	t.Run("TheEnvironmentOverridesTheSeed", func(t *testing.T) {
