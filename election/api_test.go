@@ -30,6 +30,9 @@ func TestNewNamesWhatIsWrong(t *testing.T) {
 			"ANilOption":    {c, "/p", "", []zklock.Option{nil}, []string{"option 0"}},
 			"AnInfoTooLong": {c, "/p", strings.Repeat("x", election.MaxInfo+1), nil, []string{"257 bytes", "at most 256"}},
 			"AnInfoNotUTF8": {c, "/p", "a\xff", nil, []string{`"a\xff"`, "UTF-8"}},
+			"ANewLine":      {c, "/p", "a\nb", nil, []string{`"a\nb"`, "control character"}},
+			"AnEscape":      {c, "/p", "\x1b[2J", nil, []string{`"\x1b[2J"`, "control character"}},
+			"AnEighthBit":   {c, "/p", "\u009b2J", nil, []string{`"\u009b2J"`, "control character"}},
 		} {
 			_, err := election.New(bad.client, bad.path, bad.info, bad.opts...)
 			require.Error(s.T, err, claim)

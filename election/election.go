@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
+	"unicode"
 	"unicode/utf8"
 
 	"go.uber.org/zap"
@@ -41,9 +43,9 @@ type Election struct {
 // takes part in the election.
 //
 // info is what observers are shown while this candidate leads, an address most of
-// the time: UTF-8 of at most MaxInfo bytes, in the candidate's node in place of
-// the client's identity. opts are those of zklock.New; a WithMaxHold bounds each
-// term. The error names what is wrong with which argument; no request is sent.
+// the time: UTF-8 of at most MaxInfo bytes without control characters, in the
+// candidate's node in place of the client's identity. opts are those of
+// zklock.New; a WithMaxHold bounds each term. The error names what is wrong with which argument; no request is sent.
 func New(c *zkconn.Client, path, info string, opts ...zklock.Option) (*Election, error) {
 	if err := checkInfo(info); err != nil {
 		return nil, fmt.Errorf("election: new: %w", err)
@@ -64,6 +66,9 @@ func checkInfo(info string) error {
 		return fmt.Errorf("info = %.40q… (%d bytes): must be at most %d bytes", info, len(info), MaxInfo)
 	case !utf8.ValidString(info):
 		return fmt.Errorf("info = %q: must be UTF-8", info)
+	case strings.ContainsFunc(info, unicode.IsControl):
+		// Observers write it into logs and on terminals.
+		return fmt.Errorf("info = %q: must be without control characters", info)
 	}
 	return nil
 }
@@ -100,8 +105,9 @@ func (e *Election) begin(h *zklock.Hold, run bool) *Term {
 // Campaign waits until this candidate leads, first come, first served, and
 // returns the term: for programs that keep one beyond a function; others use Run.
 //
-// ctx bounds the wait alone, never the Term, which the caller must Resign. If ctx
-// ends first the error wraps its cause and no node stays behind. Other errors:
+// ctx bounds the wait alone, never the Term, which the caller must Resign; one
+// that is lost leaves nothing to resign, and a new Campaign may begin. If ctx ends
+// first the error wraps its cause and no node stays behind. Other errors:
 // ErrBusy, and those of zklock.Mutex's Lock.
 func (e *Election) Campaign(ctx context.Context) (*Term, error) {
 	if err := e.enter("campaign"); err != nil {

@@ -21,15 +21,19 @@ type Status struct {
 	Reason      string  `json:"reason,omitempty"` // why the leader is not known
 }
 
-// leaderWithin bounds how long a health check waits to learn who leads.
-const leaderWithin = time.Second
+// leaderWithin bounds how long a health check waits to learn who leads: an
+// orchestrator's probe gives up after a second by default, and would restart every
+// standby in an outage.
+const leaderWithin = time.Second / 4
 
 // Handler returns a health check: 200 with a Status, or 503 with one while this
 // candidate has been Suspect for longer than grace, or has lost its term for
 // longer than that and has neither campaigned again nor returned. A candidate
 // that waits, or does not stand at all, is well, even if it cannot learn who
 // leads: restarting it would not help. A standby's check costs one list and one
-// read. It panics if grace is negative.
+// read, and waits for them at most 250 ms: in an outage it says then that the
+// leader is not known. Set the probe's own timeout above that. It panics if grace
+// is negative.
 func (e *Election) Handler(grace time.Duration) http.Handler {
 	if grace < 0 {
 		panic(fmt.Sprintf("election: handler: grace = %v: must not be negative", grace))

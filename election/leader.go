@@ -15,9 +15,23 @@ import (
 // is nobody.
 type Leader struct {
 	Info string // what it says about itself; "" where it may not be read
-	// Epoch is the number of its term's Token: of two answers the one with the
-	// larger Epoch is newer. It is no Token: to have read who leads is not to lead.
+	// Epoch is the number of its term's Token; 0 is nobody's. It is no Token: to
+	// have read who leads is not to lead.
+	//
+	// Of two answers about one path the one with the larger Epoch is newer, whoever
+	// read them. Two with one Epoch are of one term, and differ if it has called
+	// SetInfo; which of them is newer they do not say. Nor can nobody be ranked: before
+	// a term and after it look the same.
 	Epoch uint64
+}
+
+// String is for logs: the info, quoted, and the Epoch as a Token is written, such
+// as "10.0.0.5:8080" at 0x200000007; nobody for the zero Leader.
+func (l Leader) String() string {
+	if l == (Leader{}) {
+		return "nobody"
+	}
+	return fmt.Sprintf("%q at 0x%x", l.Info, l.Epoch)
 }
 
 func leaderFrom(f queue.First) Leader { return Leader{Info: f.Data, Epoch: uint64(f.Czxid)} }

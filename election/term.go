@@ -76,10 +76,15 @@ func (t *Term) Next() fencing.Stamp { return t.h.Next() }
 func (t *Term) Remaining() time.Duration { return t.h.Remaining() }
 
 // Ready returns nil once the term is Held with at least need of trusted time, and
-// waits while it is Suspect or has less. Errors: ctx's cause, the
+// waits while it is Suspect or has less. The error wraps ctx's cause, the
 // *zklock.LostError, zklock.ErrReleased, or zklock.ErrTooLong if waiting cannot
 // bring that much.
-func (t *Term) Ready(ctx context.Context, need time.Duration) error { return t.h.Ready(ctx, need) }
+func (t *Term) Ready(ctx context.Context, need time.Duration) error {
+	if err := t.h.Ready(ctx, need); err != nil {
+		return fmt.Errorf("election: ready: %w", err)
+	}
+	return nil
+}
 
 // State is the term's, by the clock at the call. It is for logs and status pages;
 // to act on it is to check, then act.
@@ -105,7 +110,7 @@ func (t *Term) Resign(ctx context.Context) error {
 // each for this Client, the next in line and every Client that observes.
 //
 // Nil: it stands. The error names the limit if info is no UTF-8 of at most
-// MaxInfo bytes; it is the *zklock.LostError or zklock.ErrReleased if the term has
+// MaxInfo bytes without control characters; it is the *zklock.LostError or zklock.ErrReleased if the term has
 // ended; else it wraps ctx's cause, or a server's refusal. After ctx's end the
 // change may still take effect, before that of a later SetInfo.
 func (t *Term) SetInfo(ctx context.Context, info string) error {
