@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"log"
+	"time"
 
 	"github.com/zkfence/zkfence/fencing"
 )
@@ -10,7 +11,11 @@ import (
 // job stands for yours. That the term was good a moment ago protects nothing: send
 // the stamp with the command, and have whoever gets it refuse what fencing.Check
 // refuses. A retry sends the same stamp again.
-func job(_ context.Context, stamp fencing.Stamp) error {
+func job(ctx context.Context, stamp fencing.Stamp) error {
 	log.Printf("the job is done, with stamp %v", stamp)
+	select { // the next one, in a second
+	case <-time.After(time.Second):
+	case <-ctx.Done():
+	}
 	return nil
 }

@@ -2,8 +2,11 @@ package main
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"log"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -26,26 +29,49 @@ func TestItIsShort(t *testing.T) {
 }
 
 // logged passes on what the workers log.
-type logged chan string
+type logged struct {
+	lines chan string
+	read  []string
+}
 
-func (l logged) Write(line []byte) (int, error) {
-	l <- strings.TrimSpace(string(line))
+func (l *logged) Write(line []byte) (int, error) {
+	l.lines <- strings.TrimSpace(string(line))
 	return len(line), nil
 }
 
-// next is the stamp of the next job that is done.
-func (l logged) next(t *testing.T) fencing.Stamp {
+// one reads one line.
+func (l *logged) one(t *testing.T, what string) string {
 	t.Helper()
 	select {
-	case line := <-l:
-		_, text, found := strings.Cut(line, "with stamp ")
-		require.True(t, found, "%q", line)
+	case line := <-l.lines:
+		l.read = append(l.read, line)
+		return line
+	case <-time.After(20 * time.Second):
+		require.Fail(t, "never logged", "%s, after %q", what, l.read)
+		return ""
+	}
+}
+
+// await reads until a line begins with text, if none has done so yet.
+func (l *logged) await(t *testing.T, text string) {
+	t.Helper()
+	begins := func(line string) bool { return strings.HasPrefix(line, text) }
+	for !slices.ContainsFunc(l.read, begins) {
+		l.one(t, text)
+	}
+}
+
+// next is the stamp of the next job that is done.
+func (l *logged) next(t *testing.T) fencing.Stamp {
+	t.Helper()
+	for {
+		_, text, found := strings.Cut(l.one(t, "a job"), "with stamp ")
+		if !found {
+			continue
+		}
 		s, err := fencing.ParseStamp(text)
 		require.NoError(t, err)
 		return s
-	case <-time.After(20 * time.Second):
-		require.Fail(t, "nobody works")
-		return fencing.Stamp{}
 	}
 }
 
@@ -54,7 +80,7 @@ func (l logged) next(t *testing.T) fencing.Stamp {
 // have timed out. After a loss a worker comes back by itself.
 func TestOneAtATimeWorks(t *testing.T) {
 	server := zktest.New(t)
-	lines := make(logged, 64)
+	lines := &logged{lines: make(chan string, 256)}
 	log.SetOutput(lines)
 	log.SetFlags(0)
 	defer log.SetOutput(os.Stderr)
@@ -70,6 +96,8 @@ func TestOneAtATimeWorks(t *testing.T) {
 	endFirst, firstEnded := start()
 	defer endFirst()
 	one := lines.next(t)
+	lines.await(t, "a candidate, as _c_")
+	lines.await(t, "leading, with token "+one.Token.String())
 	endSecond, secondEnded := start()
 	defer endSecond()
 	two := lines.next(t)
@@ -77,7 +105,7 @@ func TestOneAtATimeWorks(t *testing.T) {
 
 	before := time.Now()
 	endFirst()
-	require.ErrorIs(t, <-firstEnded, context.Canceled)
+	require.NoError(t, <-firstEnded, "it was told to end")
 	three := lines.next(t)
 	require.Less(t, time.Since(before), 5*time.Second, "the session times out after 10")
 	require.Positive(t, three.Token.Compare(two.Token))
@@ -90,5 +118,25 @@ func TestOneAtATimeWorks(t *testing.T) {
 	}
 	require.Positive(t, four.Token.Compare(three.Token))
 	endSecond()
-	require.ErrorIs(t, <-secondEnded, context.Canceled)
+	require.NoError(t, <-secondEnded, "it was told to end")
+	for _, text := range []string{"waiting: 1 ahead", "resigned", "no longer leading: zklock: lost", "back: a candidate again, as _c_"} {
+		lines.await(t, text)
+	}
+	require.Empty(t, server.Children("/singleton/report"))
+}
+
+// Whoever is told to end says what went wrong at it.
+func TestTheEndHidesNothing(t *testing.T) {
+	ctx, cancel := context.WithCancelCause(t.Context())
+	refused, interrupted := errors.New("resign: refused"), errors.New("interrupted")
+	require.Equal(t, refused, unless(ctx, refused))
+	cancel(interrupted)
+	told := errors.Join(interrupted, fmt.Errorf("job: %w", ctx.Err()))
+	require.NoError(t, unless(ctx, nil))
+	require.NoError(t, unless(ctx, told))
+	require.EqualError(t, unless(ctx, errors.Join(told, refused)), refused.Error())
+
+	_, err := dial(ctx, []string{"127.0.0.1:1"})
+	require.ErrorIs(t, err, interrupted)
+	require.ErrorIs(t, run(ctx, []string{"127.0.0.1:1"}), interrupted, "it never worked")
 }
