@@ -95,6 +95,9 @@ func (t *Term) State() zklock.State { return t.h.State() }
 // candidate leads. The *zklock.LostError if the term was lost first. Else as
 // zklock.Hold's Unlock: what could not be done within ctx is carried out as soon
 // as it can be. Resign again joins the one under way, or repeats its answer.
+//
+// ctx may be lead's, or Context, although Resign ends it: the wait goes on then,
+// for at most the session timeout and until ctx's Deadline.
 func (t *Term) Resign(ctx context.Context) error {
 	if !t.run {
 		t.left.Store(true)
