@@ -44,7 +44,7 @@ func TestTheReadmesElectionRuns(t *testing.T) {
 	cmd.Stderr = &log
 	require.NoError(t, cmd.Start())
 	lines := bufio.NewScanner(out)
-	for n := 1; n <= 2; n++ {
+	for n := range 3 { // 0 is the floor
 		require.True(t, lines.Scan(), "%s", &log)
 		require.Regexp(t, fmt.Sprintf("^command with 0x[0-9a-f]+:%d$", n), lines.Text())
 	}
@@ -52,10 +52,53 @@ func TestTheReadmesElectionRuns(t *testing.T) {
 	require.NoError(t, cmd.Process.Signal(os.Interrupt))
 	for lines.Scan() { // Wait closes it
 	}
-	require.NoError(t, cmd.Wait(), "%s", &log)
+	var exit *exec.ExitError
+	require.ErrorAs(t, cmd.Wait(), &exit, "%s", &log)
+	require.Equal(t, 1, exit.ExitCode())
 	require.Less(t, time.Since(began), 10*time.Second, "its session lives for 15")
 	require.Contains(t, log.String(), "interrupt")
 	require.Empty(t, server.Children("/elections/scheduler"))
+}
+
+// A receiver that knows of a later term before the leader does is no end of the
+// candidate: it waits for the loss, and leads again with a larger token.
+func TestTheReadmesElectionOutlivesAStaleTerm(t *testing.T) {
+	program := readmesGo(t, "election.New(")
+	server := zktest.New(t)
+	program = strings.Replace(program, "127.0.0.1:2181", server.Addr(), 1)
+	const happy = "\treturn nil\n}\n\nfunc main"
+	require.Contains(t, program, happy)
+	program = strings.Replace(program, happy, "\tif stamp.Seq == 1 {\n\t\treturn fencing.ErrStale\n\t}\n"+happy, 1)
+	const wait = "\n\t\t\t<-ctx.Done()\n"
+	require.Contains(t, program, wait)
+	program = strings.Replace(program, wait, "\n\t\t\tfmt.Println(\"waits\")"+wait, 1)
+	built := filepath.Join(t.TempDir(), "readme")
+	build(t, program, built)
+
+	cmd := exec.CommandContext(t.Context(), built)
+	out, err := cmd.StdoutPipe()
+	require.NoError(t, err)
+	var log strings.Builder
+	cmd.Stderr = &log
+	require.NoError(t, cmd.Start())
+	lines := bufio.NewScanner(out)
+	stamp := func() fencing.Stamp {
+		require.True(t, lines.Scan(), "%s", &log)
+		s, err := fencing.ParseStamp(strings.TrimPrefix(lines.Text(), "command with "))
+		require.NoError(t, err)
+		return s
+	}
+	floor := stamp()
+	require.Zero(t, floor.Seq)
+	require.Equal(t, fencing.Stamp{Token: floor.Token, Seq: 1}, stamp())
+	require.True(t, lines.Scan(), "%s", &log)
+	require.Equal(t, "waits", lines.Text())
+	server.ExpireAll()
+	again := stamp()
+	require.Zero(t, again.Seq)
+	require.Positive(t, again.Token.Compare(floor.Token))
+	require.NoError(t, cmd.Process.Kill())
+	require.Error(t, cmd.Wait())
 }
 
 // The service that people copy refuses exactly what a Gate refuses, floors
