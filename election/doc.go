@@ -27,8 +27,9 @@
 //	            │                                                         │
 //	            └─▶ error, or ctx ended ──▶ Run returns ◀── lead returned ┘
 //
-// Run is in one of these places or has returned; there is no third state in which
-// a process neither leads nor stands for election and nobody was told.
+// Run is in one of these places or has returned. The one state in which a process
+// neither leads nor stands for election is a lead that goes on after its term,
+// lost or resigned, and [Election.Handler] tells of that.
 //
 // # What it costs
 //

@@ -17,7 +17,7 @@ type Status struct {
 	Epoch       string  `json:"epoch,omitempty"`  // of the leader, in hex as a Token is written
 	Token       string  `json:"token,omitempty"`  // of this candidate's term, while it has one
 	RemainingMs int64   `json:"remaining_ms"`     // trusted time left to this candidate's term
-	TroubleMs   int64   `json:"trouble_ms"`       // for how long it has been Suspect, or Lost with the term not given up
+	TroubleMs   int64   `json:"trouble_ms"`       // for how long it has been Suspect, or its term over and not turned away from
 	Reason      string  `json:"reason,omitempty"` // why the leader is not known
 }
 
@@ -27,8 +27,11 @@ type Status struct {
 const leaderWithin = time.Second / 4
 
 // Handler returns a health check: 200 with a Status, or 503 with one while this
-// candidate has been Suspect for longer than grace, or has lost its term for
-// longer than that and has neither campaigned again nor returned. A candidate
+// candidate has been Suspect for longer than grace, or its term has been over for
+// longer than that and nobody has turned away from it. Run's lead turns away by
+// returning, after a loss and after a Resign alike, for until then the process
+// neither leads nor stands; Campaign's caller does by Resign, also of a term that
+// is lost, or by campaigning again. A candidate
 // that waits, or does not stand at all, is well, even if it cannot learn who
 // leads: restarting it would not help. A standby's check costs one list and one
 // read, and waits for them at most 250 ms: in an outage it says then that the
@@ -76,15 +79,15 @@ func (e *Election) status(ctx context.Context) (s Status, trouble time.Duration)
 			info := *t.info.Load()
 			s.Leader, s.Epoch = &info, s.Token
 			trouble = t.h.Internal().Session.SuspectFor()
-		case now == zklock.Releasing:
+		case now == zklock.Releasing && t.left.Load():
 			state = now
 		case t.left.Load():
 			// It is past, whatever has become of it.
 		case lostBy(t.h) != nil: // even when nothing of it is left on the ensemble
 			state, trouble = zklock.Lost, t.over()
 			s.Token = t.Token().String()
-		default:
-			state = now // resigned, by a lead that has not returned
+		default: // resigned, by a lead that has not returned
+			state, trouble = now, t.over()
 		}
 	}
 	s.State, s.TroubleMs = state.String(), trouble.Milliseconds()

@@ -144,15 +144,59 @@ func TestTheHealthCheckFailsWhileALeadGoesOnAfterItsLoss(t *testing.T) {
 		require.Equal(s.T, "Acquiring", status.State)
 		require.NoError(s.T, next.Resign(s.Ctx))
 
-		// One that has resigned and goes on has said so itself.
+		// One that has resigned and goes on neither leads nor stands either.
 		r = b.begins(s.Timeout)
 		require.NoError(s.T, r.term.Resign(s.Ctx))
-		s.Pass(2 * grace)
+		s.Pass(grace - time.Second)
 		code, status = s.check(h)
-		require.Equal(s.T, http.StatusOK, code)
+		require.Equal(s.T, http.StatusOK, code, "it may take its time to clean up")
+		require.Equal(s.T, "Idle", status.State)
+		require.InDelta(s.T, (grace - time.Second).Milliseconds(), status.TroubleMs, 100)
+		s.Pass(2 * time.Second)
+		code, status = s.check(h)
+		require.Equal(s.T, http.StatusServiceUnavailable, code)
 		require.Equal(s.T, "Idle", status.State)
 		r.answer <- nil
 		require.NoError(s.T, b.returns(s.Timeout))
+		code, status = s.check(h)
+		require.Equal(s.T, http.StatusOK, code, "Run has returned")
+		require.Zero(s.T, status.TroubleMs)
+	})
+}
+
+// The node of a lead that has resigned cannot be deleted yet, and lead goes on: it
+// is no better off than with the node gone.
+func TestTheHealthCheckCountsALeadThatGoesOnWhileItsResignationIsUnderWay(t *testing.T) {
+	virtually(t, func(s *scene) {
+		c, e := s.candidate("a")
+		b := s.runs(s.Ctx, e)
+		r := b.begins(s.Timeout)
+		s.Of(c).DropRequest(zktest.OpDelete, 1<<20)
+		ctx, cancel := context.WithTimeout(s.Ctx, 2*time.Second)
+		defer cancel()
+		require.ErrorIs(s.T, r.term.Resign(ctx), context.DeadlineExceeded)
+		code, status := s.check(e.Handler(time.Second))
+		require.Equal(s.T, http.StatusServiceUnavailable, code)
+		require.Equal(s.T, "Releasing", status.State)
+		r.answer <- nil
+		s.settle()
+		code, status = s.check(e.Handler(0))
+		require.Equal(s.T, http.StatusOK, code, "lead has returned")
+		require.Equal(s.T, "Releasing", status.State)
+		require.NoError(s.T, b.returns(2*s.Timeout))
+	})
+}
+
+// A Campaign's term that has been resigned is nobody's any more.
+func TestTheHealthCheckOfACampaignThatIsResignedIsWell(t *testing.T) {
+	virtually(t, func(s *scene) {
+		_, e := s.candidate("a")
+		require.NoError(s.T, s.lead(e).Resign(s.Ctx))
+		s.Pass(time.Second)
+		code, status := s.check(e.Handler(0))
+		require.Equal(s.T, http.StatusOK, code)
+		require.Equal(s.T, "Idle", status.State)
+		require.Zero(s.T, status.TroubleMs)
 	})
 }
 

@@ -14,8 +14,9 @@ import (
 )
 
 // Run campaigns, calls lead while this candidate leads, and resigns when lead
-// has returned. It is either campaigning or leading until it returns, and it
-// returns in one of these cases alone:
+// has returned. It is either campaigning or leading until it returns, except
+// while a lead whose term is over has not returned: that is lead's to end, and
+// Handler's to report. It returns in one of these cases alone:
 //
 //   - lead has returned while leading: its error, nil included. If a server
 //     refused to delete the node, that is joined: the next campaign waits for it.
@@ -30,8 +31,23 @@ import (
 // has returned, never beside it, Run campaigns again, after a jittered pause of at
 // most a quarter of the session timeout, which grows while terms stay short; what
 // lead returned goes to the Trace's Returned. A candidate whose node somebody has
-// deleted while it waited campaigns again in the same way. A lead that does not heed its context keeps this candidate out of the
-// election, and nobody else: the term is over for all others.
+// deleted while it waited campaigns again in the same way. A lead that does not
+// heed its context keeps this candidate out of the election, and nobody else: the
+// term is over for all others.
+//
+// At the beginning of a term lead has the resource refuse what older terms still
+// have under way, before it reads what its commands build on: fencing.Gate's Raise
+// with t.Token(), or where the resource is elsewhere fencing.Check, in one step
+// with remembering the floor it returns, of fencing.Stamp{Token: t.Token()}. Its
+// Seq 0 is no command's, so the floor comes with fencing.ErrZeroSeq.
+//
+// A command refused as fencing.ErrStale while ctx lives says that a later term has
+// begun, and word of it is on its way: lead issues nothing more, waits for
+// ctx.Done(), and returns; then Run campaigns again. Returned at once, the error
+// is a lead's that returns while leading, and ends Run. The word takes at most the
+// session timeout. If ctx lives on after that, the resource remembers a Token that
+// this ensemble has not given, as after a restored backup: return the error then,
+// for no term will get past it.
 //
 // lead's context has the values of ctx and the Token, and ends with ctx or the
 // term; its Err is context.Canceled, the reason is context.Cause. Of the two, only
