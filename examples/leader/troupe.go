@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
 	"sync"
 	"time"
 
@@ -134,17 +135,32 @@ const goodbye = 5 * time.Second
 // wrong with any. Those that are still there after goodbye are killed.
 func (t *troupe) dismiss(kill context.CancelFunc) error {
 	t.mu.Lock()
-	members := t.members
+	members, leader := t.members, t.leader.Info
 	t.mu.Unlock()
-	for _, m := range members {
+	late := time.AfterFunc(goodbye, kill)
+	defer late.Stop()
+	dismiss := func(m *member) {
 		// Whoever is paused would not see that its input has ended. Errors are
 		// those of processes that have gone already.
 		_ = m.pauser.Resume(m.process)
 		_ = m.process.Order(orderGo)
 		_ = m.process.Dismiss()
 	}
-	late := time.AfterFunc(goodbye, kill)
-	defer late.Stop()
+	for _, m := range members {
+		if m.name != leader {
+			dismiss(m)
+		}
+	}
+	// The leader last, or the next one would lead while it is on its way out. All
+	// end, late or not.
+	_ = t.await(context.Background(), "nobody else is left", func() bool {
+		return !slices.ContainsFunc(members, func(m *member) bool { return m.name != leader && !m.ended })
+	})
+	for _, m := range members {
+		if m.name == leader {
+			dismiss(m)
+		}
+	}
 	t.wg.Wait()
 	var failed []error
 	for _, m := range members { // nobody changes them any more
