@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"strconv"
 	"strings"
@@ -16,7 +15,13 @@ type key struct {
 	n    int  // of the candidate; 0: it goes without saying
 }
 
-var errKeys = errors.New("p, r or k with a number or without, a, or q")
+var errKeys = errors.New("no such key: p, r or k, with a number or without, a, or q; then Enter")
+
+// What can be typed, in lines that fit into the table.
+const (
+	helpKeys  = "p 2 pause · r 2 resume · k 2 kill · a add one · q quit, and Enter after each"
+	helpAlone = "alone, p and k mean the leader, r the first that is paused"
+)
 
 func parseKey(line string) (key, error) {
 	verb, number, _ := strings.Cut(strings.TrimSpace(line), " ")
@@ -108,7 +113,7 @@ func (p *play) obey(ctx, lives context.Context, line string) (quit bool, err err
 	case 'k':
 		err = p.troupe.kill(m)
 	default:
-		err = fmt.Errorf("%c: no such key", k.verb)
+		err = errKeys
 	}
 	return false, err
 }

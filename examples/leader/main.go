@@ -6,10 +6,11 @@
 //	go run ./examples/leader -zk host:2181     a real ensemble
 //	go run ./examples/leader -script           a story, and a verdict
 //
-// On a terminal it draws a table, and does what is typed: "p 2" pauses the second
-// candidate, "r 2" lets it go on, "k 2" kills it as a crash does, "a" adds one, "q"
-// quits. Signals from elsewhere do the same, at a moment of their own: kill -STOP
-// with a pid from the table. Elsewhere than on a terminal it prints what happens,
+// On a terminal of 80 columns and 22 lines it draws a table. It does what is typed,
+// when Enter is: "p 2" pauses the second candidate, "r 2" lets it go on, "k 2" kills
+// it as a crash does, "a" adds one, "q" quits. "p" and "k" alone mean the leader, "r"
+// alone the first that is paused. Signals from elsewhere do the same, at a moment of their own: kill -STOP
+// with a pid from the table. Elsewhere it prints what happens,
 // line by line.
 //
 // A leader that is paused is stopped at the worst moment, after it has checked
@@ -54,6 +55,10 @@ func main() {
 	flag.DurationVar(&p.limit, "for", 10*time.Minute, "how long it may take at most")
 	flag.BoolVar(&p.script, "script", false, "pause the leader, show the takeover, resume it, and judge the ledger")
 	flag.BoolVar(&p.freeze, "freeze", !cast.CanStop, "pause by freezing connections instead of stopping processes")
+	flag.Usage = func() {
+		_, _ = fmt.Fprintf(flag.CommandLine.Output(), "Leader shows an election, to watch and to disturb. Without -script it does what is typed:\n  %s;\n  %s.\n", helpKeys, helpAlone)
+		flag.PrintDefaults()
+	}
 	flag.Parse()
 	if err := p.check(flag.Args()); err != nil {
 		fmt.Fprintln(os.Stderr, "leader:", err)
@@ -65,7 +70,10 @@ func main() {
 	if !p.script {
 		p.keys = os.Stdin
 	}
-	if size, yes := terminal(os.Stdout); yes {
+	switch size, yes := terminal(os.Stdout); {
+	case yes && !size.fits():
+		p.small = size
+	case yes:
 		p.screen = newScreen(os.Stdout, size, os.Getenv("NO_COLOR") == "", !p.script)
 	}
 

@@ -70,10 +70,10 @@ func (m *member) row(now time.Time, leader election.Leader) row {
 	case m.ended:
 		r.role, r.mood, r.state = "gone", gone, ""
 	case !m.paused.IsZero():
-		r.paused = fmt.Sprintf("%s %.1fs", m.pauser.What, now.Sub(m.paused).Seconds())
+		r.paused = m.pauser.What + " " + seconds(now.Sub(m.paused))
 		r.role, r.mood = r.paused, paused
 	case silent > time.Second && m.timeout > 0:
-		r.role, r.mood = fmt.Sprintf("silent %.1fs", silent.Seconds()), paused
+		r.role, r.mood = "silent "+seconds(silent), paused
 	case r.announced && m.last.State == zklock.Held.String():
 		r.role, r.mood = "leads", leads
 	case r.announced:
@@ -86,6 +86,14 @@ func (m *member) row(now time.Time, leader election.Leader) row {
 		r.role = "campaigns"
 	}
 	return r
+}
+
+// seconds are of five letters at most, as the table has room for.
+func seconds(d time.Duration) string {
+	if s := d.Seconds(); s >= 99.9 {
+		return fmt.Sprintf("%.0fs", s)
+	}
+	return fmt.Sprintf("%.1fs", d.Seconds())
 }
 
 // epoch is a leader's epoch as tokens are written.

@@ -25,7 +25,8 @@ type play struct {
 	script     bool
 	keys       io.Reader // nil: none
 	out        io.Writer
-	screen     *screen // nil: out is no terminal
+	screen     *screen // nil: out is no terminal, or a small one
+	small      size    // of a terminal on which the table has no room; zero: none
 
 	tl     *cast.Timeline
 	ledger *ledger
@@ -50,6 +51,13 @@ func (p *play) run(ctx context.Context) error {
 		to = p.screen.tape
 	}
 	p.tl = cast.NewTimeline(to)
+	if p.small != (size{}) {
+		p.say("no table: it needs %d columns and %d lines, and this terminal has %d and %d", leastColumns, leastLines, p.small.columns, p.small.lines)
+	}
+	if p.keys != nil && p.screen == nil {
+		p.say("type %s", helpKeys)
+		p.say("%s", helpAlone)
+	}
 	p.troupe = newTroupe(p.tl)
 	p.ledger.told = p.troupe.note
 	stop := p.tell
@@ -157,9 +165,13 @@ func (p *play) observe(ctx context.Context, servers []string) (stop func() error
 }
 
 // judge tells what the ledger's history shows. Only one that is complete can be
-// said to lack something.
+// said to lack something, and of none at all there is nothing to be said.
 func (p *play) judge(complete bool) error {
-	proof, err := prove(p.ledger.decisions())
+	history := p.ledger.decisions()
+	if len(history) == 0 && !complete {
+		return nil
+	}
+	proof, err := prove(history)
 	if err == nil && p.script && complete {
 		err = proof.whole()
 	}

@@ -86,9 +86,9 @@ func (s *screen) answer() {
 // frame is everything above the prompt.
 func (s *screen) frame(now time.Time) string {
 	lines := s.table(now)
-	help := ""
+	help := []string{"", ""}
 	if s.keys {
-		help = s.paint.dim("p 2 pause · r 2 resume · k 2 kill · a add · q quit · p, k alone: the leader")
+		help = []string{s.paint.dim(helpKeys), s.paint.dim(helpAlone)}
 	}
 	room := max(s.size.lines-4-len(lines), 1)
 	events := s.tape.tail(room)
@@ -101,7 +101,7 @@ func (s *screen) frame(now time.Time) string {
 	for range room - len(events) {
 		lines = append(lines, "")
 	}
-	lines = append(lines, "", help)
+	lines = append(lines, help...)
 
 	var b strings.Builder
 	b.WriteString(saveCursor + hideCursor)

@@ -17,7 +17,7 @@ func (s *screen) table(now time.Time) []string {
 	lines := []string{
 		s.paint.bold(" zkfence leader ") + s.paint.dim(" "+title),
 		"",
-		s.paint.dim(fmt.Sprintf("  %-2s %-7s %-13s %-9s %-11s %-14s %8s %7s", "", "pid", "role", "last said", "token", "trust left", "accepted", "refused")),
+		s.paint.dim(fmt.Sprintf("  %-2s %-7s %-13s %-9s %-13s %-12s %8s %7s", "", "pid", "role", "last said", "token", "trust left", "accepted", "refused")),
 	}
 	for _, r := range p.rows {
 		lines = append(lines, s.row(r))
@@ -31,7 +31,8 @@ func (s *screen) table(now time.Time) []string {
 		known = p.known.String()
 	}
 	return append(lines, "",
-		fmt.Sprintf("  observed to lead: %s   ledger: %d accepted, %s, newest %s", s.paint.bold(who), p.accepted, refused, known),
+		"  observed to lead: "+s.paint.bold(who),
+		fmt.Sprintf("  ledger: %d accepted, %s, newest %s", p.accepted, refused, known),
 		"")
 }
 
@@ -40,7 +41,7 @@ func (s *screen) row(r row) string {
 	if r.observed {
 		mark = "▶ "
 	}
-	trust := fmt.Sprintf("%-14s", "")
+	trust := fmt.Sprintf("%-12s", "")
 	if r.announced {
 		trust = s.paint.trust(r.trust, r.timeout)
 	}
@@ -55,7 +56,7 @@ func (s *screen) row(r row) string {
 	if state == "" {
 		state = "-"
 	}
-	left := fmt.Sprintf("%s%-2s %-7d %-13s %-9s %-11s ", mark, r.name, r.pid, r.role, state, token)
+	left := fmt.Sprintf("%s%-2s %-7d %-13s %-9s %-13s ", mark, r.name, r.pid, r.role, state, token)
 	switch r.mood {
 	case leads:
 		left = s.paint.green(left)
@@ -83,9 +84,9 @@ func (p paint) red(text string) string    { return p.with("1;31", text) }
 func (p paint) green(text string) string  { return p.with("1;32", text) }
 func (p paint) yellow(text string) string { return p.with("33", text) }
 
-// trust is a bar of eight cells, 14 columns wide with its figure.
+// trust is a bar of six cells, 12 columns wide with its figure.
 func (p paint) trust(d, timeout time.Duration) string {
-	const cells = 8
+	const cells = 6
 	full := 0
 	if timeout > 0 {
 		full = min(int((d*cells+timeout/2)/timeout), cells)

@@ -7,8 +7,17 @@ import (
 	"runtime"
 )
 
-// size is a terminal's. The table needs 20 lines and 80 columns.
+// size is a terminal's.
 type size struct{ lines, columns int }
+
+// What the table needs, with the most candidates and one event. On less it would be
+// cut off, and first of all the column of what was refused.
+const (
+	leastLines   = 22
+	leastColumns = 80
+)
+
+func (s size) fits() bool { return s.lines >= leastLines && s.columns >= leastColumns }
 
 // terminal reports whether f is one that understands us, and its size.
 func terminal(f *os.File) (size, bool) {
@@ -28,5 +37,5 @@ func terminal(f *os.File) (size, bool) {
 			s = told
 		}
 	}
-	return size{max(s.lines, 20), max(s.columns, 80)}, true
+	return s, true
 }
