@@ -46,12 +46,23 @@ func ExampleElection_Run() {
 	defer server.Close()
 	e, client := candidate("10.0.0.5:8080")
 	resource := fencing.NewGate(fencing.Stamp{})
+	// The resource may know of a later term before this process does: returned while
+	// the term seems to stand, its refusal would end Run.
+	refused := func(ctx context.Context, err error) error {
+		if errors.Is(err, fencing.ErrStale) {
+			select {
+			case <-ctx.Done(): // lost, so that Run campaigns again
+			case <-time.After(10 * time.Second): // the session timeout: there is no later term
+			}
+		}
+		return err
+	}
 
 	var late fencing.Stamp
 	err := e.Run(ctx, func(ctx context.Context, t *election.Term) error {
 		// Whatever an older leader still has under way is refused from here on.
 		if err := resource.Raise(t.Token()); err != nil {
-			return err
+			return refused(ctx, err)
 		}
 		if late == (fencing.Stamp{}) {
 			late = t.Next()
@@ -67,7 +78,7 @@ func ExampleElection_Run() {
 			}
 			stamp := t.Next()
 			if err := resource.Admit(ctx, stamp, func() error { return nil }); err != nil {
-				return err
+				return refused(ctx, err)
 			}
 			fmt.Println("command", stamp.Seq)
 		}

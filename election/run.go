@@ -47,7 +47,7 @@ import (
 // is a lead's that returns while leading, and ends Run. The word takes at most the
 // session timeout. If ctx lives on after that, the resource remembers a Token that
 // this ensemble has not given, as after a restored backup: return the error then,
-// for no term will get past it.
+// for to campaign again does not help.
 //
 // lead's context has the values of ctx and the Token, and ends with ctx or the
 // term; its Err is context.Canceled, the reason is context.Cause. Of the two, only
