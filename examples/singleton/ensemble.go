@@ -16,6 +16,8 @@ import (
 // to say goodbye to it.
 const patience = 10 * time.Second
 
+const sessionTimeout = 10 * time.Second
+
 // ensemble is what -zk names. Without it this process has a ZooKeeper to itself,
 // and so nobody to share the work with: good for a look, and for nothing else.
 func ensemble(zk string) []string {
@@ -44,7 +46,7 @@ func hostname() string {
 func dial(ctx context.Context, servers []string) (*zkconn.Client, error) {
 	dialing, cancel := context.WithTimeoutCause(ctx, patience, fmt.Errorf("gave up after %v", patience))
 	defer cancel() // it bounds the dialing alone, never the client
-	return zkconn.Dial(dialing, servers, zkconn.WithSessionTimeout(10*time.Second))
+	return zkconn.Dial(dialing, servers, zkconn.WithSessionTimeout(sessionTimeout))
 }
 
 // hangUp ends the session. The error says that it lives on until its timeout.

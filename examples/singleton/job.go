@@ -19,3 +19,13 @@ func job(ctx context.Context, stamp fencing.Stamp) error {
 	}
 	return nil
 }
+
+// loss waits for the word that the term is over. If it does not come within a
+// session timeout, what refused the job remembers a token that this ensemble has
+// not given, and no term will get past it.
+func loss(ctx context.Context) {
+	select {
+	case <-ctx.Done():
+	case <-time.After(sessionTimeout):
+	}
+}

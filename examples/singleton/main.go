@@ -53,7 +53,7 @@ func lead(ctx context.Context, t *election.Term) error {
 		}
 	}
 	if errors.Is(err, fencing.ErrStale) {
-		<-ctx.Done() // a later term exists, so this one ends, and Run campaigns again
+		loss(ctx) // a later term exists: await this one's end, and Run campaigns again
 	}
 	return err
 }

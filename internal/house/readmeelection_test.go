@@ -68,7 +68,7 @@ func TestTheReadmesElectionOutlivesAStaleTerm(t *testing.T) {
 	program = strings.Replace(program, "127.0.0.1:2181", server.Addr(), 1)
 	const happy = "\treturn nil\n}\n\nfunc main"
 	require.Contains(t, program, happy)
-	program = strings.Replace(program, happy, "\tif stamp.Seq == 1 {\n\t\treturn fencing.ErrStale\n\t}\n"+happy, 1)
+	program = strings.Replace(program, happy, "\tswitch stamp.Seq {\n\tcase 0:\n\t\treturn fencing.ErrZeroSeq // as its Ledger does\n\tcase 1:\n\t\treturn fencing.ErrStale\n\t}\n"+happy, 1)
 	const wait = "\n\t\t\t<-ctx.Done()\n"
 	require.Contains(t, program, wait)
 	program = strings.Replace(program, wait, "\n\t\t\tfmt.Println(\"waits\")"+wait, 1)
