@@ -69,7 +69,7 @@ func WithLogger(l *zap.Logger) Option {
 }
 
 // WithIdentity sets what this process's nodes say about their owner: UTF-8 of at
-// most 256 bytes.
+// most 256 bytes without control characters.
 //
 // Defaults to host name and process id.
 func WithIdentity(identity string) Option {

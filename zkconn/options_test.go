@@ -54,6 +54,7 @@ func TestBadInputNamesTheFieldAndTheValues(t *testing.T) {
 		{"RootWithDots", good, []zkconn.Option{zkconn.WithRoot("/a/../b")}, []string{"root", "relative"}},
 		{"IdentityTooLong", good, []zkconn.Option{zkconn.WithIdentity(strings.Repeat("x", 257))}, []string{"identity", "257 bytes", "256"}},
 		{"IdentityNotUTF8", good, []zkconn.Option{zkconn.WithIdentity("\xff")}, []string{"identity", "UTF-8"}},
+		{"IdentityWithAnEscape", good, []zkconn.Option{zkconn.WithIdentity("\x1b[2J")}, []string{"identity", `"\x1b[2J"`, "control characters"}},
 		{"NilTLS", good, []zkconn.Option{zkconn.WithTLS(nil)}, []string{"TLS"}},
 		{"NilDialer", good, []zkconn.Option{zkconn.WithDialer(nil)}, []string{"dialer"}},
 		{"NilLogger", good, []zkconn.Option{zkconn.WithLogger(nil)}, []string{"logger"}},

@@ -29,37 +29,37 @@ func TestTheEndOfTheAcquireContextIsNothingToTheHold(t *testing.T) {
 		for end, bound := range ends {
 			t.Run(call+"/"+end, func(t *testing.T) {
 				virtually(t, func(s *scene) {
-					a, b, file := s.dial("a"), s.dial("b"), s.protects()
-					ctx, cancel := bound(s.ctx)
+					a, b, file := s.Dial("a"), s.Dial("b"), s.protects()
+					ctx, cancel := bound(s.Ctx)
 					begun := time.Now()
 					h, err := lock(ctx, s.mutex(a))
 					require.NoError(s.T, err)
 					require.Less(s.T, time.Since(begun), s.slack())
 					cancel()
 					require.Error(s.T, ctx.Err())
-					next := s.locking(s.ctx, s.mutex(b))
+					next := s.locking(s.Ctx, s.mutex(b))
 
 					held := func() {
 						s.T.Helper()
 						require.NoError(s.T, h.Context().Err())
 						require.Equal(s.T, zklock.Held, h.State())
 						require.Positive(s.T, h.Remaining())
-						require.NoError(s.T, h.Ready(s.ctx, 0))
-						require.True(s.T, s.operator.Exists(h.Internal().Node))
+						require.NoError(s.T, h.Ready(s.Ctx, 0))
+						require.True(s.T, s.Operator.Exists(h.Internal().Node))
 						require.False(s.T, next.returned())
 						file.admits(h)
 					}
 					held()
-					s.pass(3 * s.timeout)
+					s.Pass(3 * s.Timeout)
 					held()
 					// What stands by the hold, its watch and its proofs, is set up anew on a
 					// new connection, long after the context has ended.
-					s.of(a).Cut()
-					s.pass(s.timeout)
+					s.Of(a).Cut()
+					s.Pass(s.Timeout)
 					held()
 					node := h.Internal().Node
-					require.NoError(s.T, h.Unlock(s.ctx))
-					require.False(s.T, s.operator.Exists(node))
+					require.NoError(s.T, h.Unlock(s.Ctx))
+					require.False(s.T, s.Operator.Exists(node))
 					file.admits(s.granted(next, time.Second))
 					file.refuses(h)
 				})
@@ -69,12 +69,12 @@ func TestTheEndOfTheAcquireContextIsNothingToTheHold(t *testing.T) {
 
 	t.Run("TheOwnNodeIsWatchedAllTheSame", func(t *testing.T) {
 		virtually(t, func(s *scene) {
-			ctx, cancel := context.WithCancel(s.ctx)
-			h, err := s.mutex(s.dial("a")).Lock(ctx)
+			ctx, cancel := context.WithCancel(s.Ctx)
+			h, err := s.mutex(s.Dial("a")).Lock(ctx)
 			require.NoError(s.T, err)
 			cancel()
-			s.pass(3 * s.timeout)
-			require.NoError(s.T, s.operator.Delete(h.Internal().Node))
+			s.Pass(3 * s.Timeout)
+			require.NoError(s.T, s.Operator.Delete(h.Internal().Node))
 			require.Equal(s.T, zklock.NodeDeleted, s.lost(h, s.slack()).Reason)
 		})
 	})

@@ -74,7 +74,7 @@ func (a *attempt) set(e event) bool {
 			a.hold.cancel(a.lost)
 			close(a.ended)
 		case unlock:
-			a.hold.cancel(ErrReleased)
+			a.hold.cancel(a.hold.released)
 			close(a.ended)
 		}
 	}

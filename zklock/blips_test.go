@@ -15,11 +15,11 @@ import (
 // the hold that it was.
 func requireStands(s *scene, h *zklock.Hold, within time.Duration, node string) {
 	s.T.Helper()
-	ctx, cancel := context.WithTimeout(s.ctx, within)
+	ctx, cancel := context.WithTimeout(s.Ctx, within)
 	defer cancel()
 	require.NoError(s.T, h.Ready(ctx, 0))
 	require.NoError(s.T, h.Context().Err())
-	require.Contains(s.T, s.nodes(), node)
+	require.Contains(s.T, s.Nodes(), node)
 }
 
 // handshakes has every handshake of the holder's client look at the hold: between
@@ -38,31 +38,31 @@ func handshakes(s *scene, h *zklock.Hold, of *zktest.Target) <-chan zklock.State
 // the leader at each blip: every time the whole service stopped and started.
 func TestFiftyBlipsMoveNobody(t *testing.T) {
 	everywhere(t, func(s *scene) {
-		a := s.dial("a")
-		h := s.lock(s.mutex(a), s.timeout)
-		node := s.nodes()[0]
-		token, of, file := h.Token(), s.of(a), s.protects()
-		next := s.locking(s.ctx, s.mutex(s.dial("b")))
+		a := s.Dial("a")
+		h := s.lock(s.mutex(a), s.Timeout)
+		node := s.Nodes()[0]
+		token, of, file := h.Token(), s.Of(a), s.protects()
+		next := s.locking(s.Ctx, s.mutex(s.Dial("b")))
 		seen := handshakes(s, h, of)
 		for range 50 {
 			of.Cut()
 			select {
 			case state := <-seen:
 				require.Equal(s.T, zklock.Suspect, state)
-			case <-time.After(s.timeout / 2):
+			case <-time.After(s.Timeout / 2):
 				require.FailNow(s.T, "no reconnect")
 			}
-			if !s.real { // there the next one comes as soon as it stands
-				s.pass(200 * time.Millisecond)
+			if !s.Real { // there the next one comes as soon as it stands
+				s.Pass(200 * time.Millisecond)
 			}
-			requireStands(s, h, s.timeout/2, node)
+			requireStands(s, h, s.Timeout/2, node)
 			file.admits(h)
 		}
 		require.Equal(s.T, zklock.Held, h.State())
 		require.Equal(s.T, token, h.Token())
 		require.False(s.T, next.returned())
-		require.NoError(s.T, h.Unlock(s.ctx))
-		require.Positive(s.T, s.granted(next, s.timeout).Token().Compare(token))
+		require.NoError(s.T, h.Unlock(s.Ctx))
+		require.Positive(s.T, s.granted(next, s.Timeout).Token().Compare(token))
 	})
 }
 
@@ -70,25 +70,25 @@ func TestFiftyBlipsMoveNobody(t *testing.T) {
 // seconds of a session of ten.
 func TestARestartOfTheServerMovesNobody(t *testing.T) {
 	everywhere(t, func(s *scene) {
-		s.timeout = 10 * time.Second
-		a := s.dial("a")
-		h := s.lock(s.mutex(a), s.timeout)
-		node := s.nodes()[0]
+		s.Timeout = 10 * time.Second
+		a := s.Dial("a")
+		h := s.lock(s.mutex(a), s.Timeout)
+		node := s.Nodes()[0]
 		token := h.Token()
-		next := s.locking(s.ctx, s.mutex(s.dial("b")))
+		next := s.locking(s.Ctx, s.mutex(s.Dial("b")))
 
 		s.Refuse(true)
 		s.Cut()
-		s.eventually(time.Second, func() bool { return h.State() == zklock.Suspect }, "the holder is Suspect")
+		s.Eventually(time.Second, func() bool { return h.State() == zklock.Suspect }, "the holder is Suspect")
 		require.Positive(s.T, h.Remaining(), "it is not known to be over")
-		s.pass(2 * time.Second)
+		s.Pass(2 * time.Second)
 		require.Equal(s.T, zklock.Suspect, h.State())
 		s.Refuse(false)
-		requireStands(s, h, s.timeout/4, node)
+		requireStands(s, h, s.Timeout/4, node)
 		require.Equal(s.T, token, h.Token())
 		require.False(s.T, next.returned())
-		require.NoError(s.T, h.Unlock(s.ctx))
-		require.Positive(s.T, s.granted(next, s.timeout).Token().Compare(token))
+		require.NoError(s.T, h.Unlock(s.Ctx))
+		require.Positive(s.T, s.granted(next, s.Timeout).Token().Compare(token))
 	})
 }
 
@@ -97,20 +97,20 @@ func TestARestartOfTheServerMovesNobody(t *testing.T) {
 // hold must not be given up before they could.
 func TestAServerThatStandsStillMovesNobody(t *testing.T) {
 	virtually(t, func(s *scene) {
-		s.timeout = 10 * time.Second
-		server := s.operator.(*zktest.Server)
-		h := s.lock(s.mutex(s.dial("a")), s.timeout)
-		node := s.nodes()[0]
+		s.Timeout = 10 * time.Second
+		server := s.Operator.(*zktest.Server)
+		h := s.lock(s.mutex(s.Dial("a")), s.Timeout)
+		node := s.Nodes()[0]
 		token := h.Token()
 		for _, still := range []time.Duration{2 * time.Second, 4 * time.Second} {
-			s.pass(s.timeout)
+			s.Pass(s.Timeout)
 			server.Stall(true)
-			s.pass(still)
-			if still > s.timeout/4 {
+			s.Pass(still)
+			if still > s.Timeout/4 {
 				require.Equal(s.T, zklock.Suspect, h.State(), "no proof for more than a quarter of the timeout")
 			}
 			server.Stall(false)
-			requireStands(s, h, s.timeout/4, node)
+			requireStands(s, h, s.Timeout/4, node)
 			require.Equal(s.T, token, h.Token())
 		}
 	})

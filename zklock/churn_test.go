@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/zkfence/zkfence/internal/stage"
 	"github.com/zkfence/zkfence/zklock"
 	"github.com/zkfence/zkfence/zktest"
 )
@@ -20,12 +21,12 @@ type footprint struct {
 }
 
 func (s *scene) footprint() footprint {
-	s.pass(100 * time.Millisecond)
+	s.Pass(100 * time.Millisecond)
 	synctest.Wait()
 	runtime.GC()
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
-	return footprint{runtime.NumGoroutine(), s.operator.(*zktest.Server).Watches(), m.HeapAlloc}
+	return footprint{runtime.NumGoroutine(), s.Operator.(*zktest.Server).Watches(), m.HeapAlloc}
 }
 
 // A library that leaves a goroutine, a watch or a timer behind for each hold dies
@@ -33,16 +34,16 @@ func (s *scene) footprint() footprint {
 // anything than after a thousand.
 func TestQuickHoldsLeaveNothingBehind(t *testing.T) {
 	cycles := 50_000
-	if raced || testing.Short() {
+	if stage.Raced || testing.Short() {
 		cycles = 2_000 // the race detector makes each cost five
 	}
 	virtually(t, func(s *scene) {
-		m := s.mutex(s.dial("a"), zklock.WithMaxHold(time.Hour))
+		m := s.mutex(s.Dial("a"), zklock.WithMaxHold(time.Hour))
 		cycle := func(n int) {
 			for range n {
-				h, err := m.Lock(s.ctx)
+				h, err := m.Lock(s.Ctx)
 				require.NoError(s.T, err)
-				require.NoError(s.T, h.Unlock(s.ctx))
+				require.NoError(s.T, h.Unlock(s.Ctx))
 			}
 		}
 		cycle(1000)
@@ -51,7 +52,7 @@ func TestQuickHoldsLeaveNothingBehind(t *testing.T) {
 		after := s.footprint()
 		require.Equal(s.T, before.goroutines, after.goroutines)
 		require.Equal(s.T, before.watches, after.watches)
-		require.Empty(s.T, s.nodes())
+		require.Empty(s.T, s.Nodes())
 		require.Less(s.T, float64(after.heap)-float64(before.heap), 1e6+float64(20*cycles), "bytes on the heap")
 	})
 }
@@ -65,95 +66,95 @@ func TestWhatComesLateFromOneHoldTouchesNoOther(t *testing.T) {
 		require.NoError(s.T, h.Context().Err())
 		require.Equal(s.T, zklock.Held, h.State())
 		require.Positive(s.T, h.Remaining())
-		require.Len(s.T, s.nodes(), 1)
+		require.Len(s.T, s.Nodes(), 1)
 	}
 
 	t.Run("TheEndOfItsMaximumTime", func(t *testing.T) {
 		virtually(t, func(s *scene) {
-			m := s.mutex(s.dial("a"), zklock.WithMaxHold(time.Second))
+			m := s.mutex(s.Dial("a"), zklock.WithMaxHold(time.Second))
 			var last *zklock.Hold
 			for range 20 {
 				// Each is given up, or ends by itself, within the time of the one before.
-				h := s.lock(m, s.timeout)
-				s.pass(600 * time.Millisecond)
+				h := s.lock(m, s.Timeout)
+				s.Pass(600 * time.Millisecond)
 				untouched(s, h)
 				if last != nil {
-					require.NoError(s.T, last.Unlock(s.ctx))
+					require.NoError(s.T, last.Unlock(s.Ctx))
 				}
 				untouched(s, h)
-				require.NoError(s.T, h.Unlock(s.ctx))
+				require.NoError(s.T, h.Unlock(s.Ctx))
 				last = h
 			}
-			h := s.lock(m, s.timeout)
-			s.pass(990 * time.Millisecond)
+			h := s.lock(m, s.Timeout)
+			s.Pass(990 * time.Millisecond)
 			untouched(s, h)
 			require.Equal(s.T, zklock.MaxHold, s.lost(h, 20*time.Millisecond).Reason)
-			again := s.lock(m, s.timeout)
-			s.pass(100 * time.Millisecond)
+			again := s.lock(m, s.Timeout)
+			s.Pass(100 * time.Millisecond)
 			untouched(s, again)
-			require.ErrorIs(s.T, h.Unlock(s.ctx), zklock.ErrMaxHold)
+			require.ErrorIs(s.T, h.Unlock(s.Ctx), zklock.ErrMaxHold)
 			untouched(s, again)
 		})
 	})
 
 	t.Run("TheAnswerToItsRelease", func(t *testing.T) {
 		virtually(t, func(s *scene) {
-			c := s.dial("a")
+			c := s.Dial("a")
 			m := s.mutex(c)
-			h := s.lock(m, s.timeout)
+			h := s.lock(m, s.Timeout)
 			deleted := make(chan struct{})
-			s.of(c).DropReply(zktest.OpDelete, 1)
-			s.of(c).AtReply(zktest.OpDelete, func(zktest.Request) { close(deleted) })
+			s.Of(c).DropReply(zktest.OpDelete, 1)
+			s.Of(c).AtReply(zktest.OpDelete, func(zktest.Request) { close(deleted) })
 			released := make(chan error, 1)
-			go func() { released <- h.Unlock(s.ctx) }()
+			go func() { released <- h.Unlock(s.Ctx) }()
 			<-deleted
-			next := s.lock(m, s.timeout)
+			next := s.lock(m, s.Timeout)
 			require.NoError(s.T, <-released)
 			untouched(s, next)
-			s.pass(2 * s.timeout)
+			s.Pass(2 * s.Timeout)
 			untouched(s, next)
-			require.Equal(s.T, 2, s.of(c).Count(zktest.OpDelete), "the release is repeated, and finds nothing")
-			require.NoError(s.T, h.Unlock(s.ctx))
+			require.Equal(s.T, 2, s.Of(c).Count(zktest.OpDelete), "the release is repeated, and finds nothing")
+			require.NoError(s.T, h.Unlock(s.Ctx))
 			untouched(s, next)
 		})
 	})
 
 	t.Run("ItsReleaseAfterAnOutage", func(t *testing.T) {
 		virtually(t, func(s *scene) {
-			a := s.dial("a")
-			h := s.lock(s.mutex(a), s.timeout)
-			of, node := s.of(a), s.nodes()[0]
-			waiting := s.locking(s.ctx, s.mutex(s.dial("b")))
+			a := s.Dial("a")
+			h := s.lock(s.mutex(a), s.Timeout)
+			of, node := s.Of(a), s.Nodes()[0]
+			waiting := s.locking(s.Ctx, s.mutex(s.Dial("b")))
 			of.Refuse(true)
 			of.Cut()
-			ctx, cancel := context.WithTimeout(s.ctx, 10*time.Millisecond)
+			ctx, cancel := context.WithTimeout(s.Ctx, 10*time.Millisecond)
 			defer cancel()
 			require.ErrorIs(s.T, h.Unlock(ctx), context.DeadlineExceeded)
-			require.NoError(s.T, s.operator.Delete(s.path+"/"+node))
-			next := s.granted(waiting, s.timeout)
+			require.NoError(s.T, s.Operator.Delete(s.Path+"/"+node))
+			next := s.granted(waiting, s.Timeout)
 			of.Refuse(false)
-			require.NoError(s.T, h.Unlock(s.ctx), "the delete is sent now, and finds nothing")
+			require.NoError(s.T, h.Unlock(s.Ctx), "the delete is sent now, and finds nothing")
 			require.Positive(s.T, of.Count(zktest.OpDelete))
-			s.pass(2 * s.timeout)
+			s.Pass(2 * s.Timeout)
 			untouched(s, next)
 		})
 	})
 
 	t.Run("TheEndOfItsNode", func(t *testing.T) {
 		virtually(t, func(s *scene) {
-			c := s.dial("a")
-			of := s.of(c)
+			c := s.Dial("a")
+			of := s.Of(c)
 			one, other := s.below("one"), s.below("other")
-			neighbour := other.lock(other.mutex(c), s.timeout)
-			h := one.lock(one.mutex(c), s.timeout)
+			neighbour := other.lock(other.mutex(c), s.Timeout)
+			h := one.lock(one.mutex(c), s.Timeout)
 			// Told late, after an outage.
 			of.Refuse(true)
 			of.Cut()
-			require.NoError(s.T, s.operator.Delete(one.path))
+			require.NoError(s.T, s.Operator.Delete(one.Path))
 			of.Refuse(false)
-			require.Equal(s.T, zklock.NodeDeleted, s.lost(h, s.timeout).Reason)
-			next := one.lock(one.mutex(c), s.timeout)
-			s.pass(2 * s.timeout)
+			require.Equal(s.T, zklock.NodeDeleted, s.lost(h, s.Timeout).Reason)
+			next := one.lock(one.mutex(c), s.Timeout)
+			s.Pass(2 * s.Timeout)
 			untouched(other, neighbour)
 			untouched(one, next)
 		})

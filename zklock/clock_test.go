@@ -18,11 +18,11 @@ import (
 func TestTheGrantedTimeoutCountsNotTheOneAskedFor(t *testing.T) {
 	const granted = 4 * time.Second
 	virtually(t, func(s *scene) {
-		s.timeout = granted
+		s.Timeout = granted
 		o := s.standoff("a", "b", zkconn.WithSessionTimeout(time.Minute))
 		require.LessOrEqual(s.T, o.hold.Remaining(), granted)
-		require.ErrorIs(s.T, o.hold.Ready(s.ctx, granted+1), zklock.ErrTooLong)
-		s.pass(3 * granted)
+		require.ErrorIs(s.T, o.hold.Ready(s.Ctx, granted+1), zklock.ErrTooLong)
+		s.Pass(3 * granted)
 		begun := time.Now()
 		o.of.Freeze(zktest.BothWays)
 		require.NoError(s.T, o.play(4*granted))

@@ -15,17 +15,17 @@ import (
 // end of the session is the end of the hold, and the ensemble hears of it.
 func TestAClosedClientHandsOverInUnderASecond(t *testing.T) {
 	everywhere(t, func(s *scene) {
-		a := s.dial("a")
-		h := s.lock(s.mutex(a), s.timeout)
-		next := s.locking(s.ctx, s.mutex(s.dial("b")))
+		a := s.Dial("a")
+		h := s.lock(s.mutex(a), s.Timeout)
+		next := s.locking(s.Ctx, s.mutex(s.Dial("b")))
 		require.False(s.T, next.returned())
 		closed := time.Now()
-		require.NoError(s.T, a.Close(s.ctx))
+		require.NoError(s.T, a.Close(s.Ctx))
 		require.ErrorIs(s.T, context.Cause(h.Context()), zkconn.ErrClosed)
 		got := s.granted(next, time.Second)
 		require.Less(s.T, next.at.Sub(closed), time.Second)
 		require.Positive(s.T, got.Token().Compare(h.Token()))
-		require.NoError(s.T, got.Unlock(s.ctx))
+		require.NoError(s.T, got.Unlock(s.Ctx))
 	})
 }
 
@@ -34,27 +34,27 @@ func TestAClosedClientHandsOverInUnderASecond(t *testing.T) {
 // reads the error knows why the next one has to wait.
 func TestACloseThatReachesNoServerSaysSo(t *testing.T) {
 	everywhere(t, func(s *scene) {
-		a := s.dial("a")
-		h := s.lock(s.mutex(a), s.timeout)
-		next := s.locking(s.ctx, s.mutex(s.dial("b")))
+		a := s.Dial("a")
+		h := s.lock(s.mutex(a), s.Timeout)
+		next := s.locking(s.Ctx, s.mutex(s.Dial("b")))
 		require.False(s.T, next.returned())
-		of := s.of(a)
+		of := s.Of(a)
 		of.Refuse(true)
 		of.Cut()
-		s.eventually(time.Second, func() bool { return h.State() == zklock.Suspect }, "the holder has noticed")
+		s.Eventually(time.Second, func() bool { return h.State() == zklock.Suspect }, "the holder has noticed")
 
 		closed := time.Now()
-		err := a.Close(s.ctx)
+		err := a.Close(s.Ctx)
 		require.ErrorContains(s.T, err, "no server could be told")
-		require.ErrorContains(s.T, err, s.timeout.String())
-		require.Less(s.T, time.Since(closed), s.timeout/4)
+		require.ErrorContains(s.T, err, s.Timeout.String())
+		require.Less(s.T, time.Since(closed), s.Timeout/4)
 		require.ErrorIs(s.T, context.Cause(h.Context()), zkconn.ErrClosed)
 		require.False(s.T, next.returned())
-		require.Len(s.T, s.nodes(), 2)
-		require.NoError(s.T, a.Close(s.ctx), "said once")
+		require.Len(s.T, s.Nodes(), 2)
+		require.NoError(s.T, a.Close(s.Ctx), "said once")
 
-		got := s.granted(next, s.timeout+time.Second)
-		require.Greater(s.T, next.at.Sub(closed), s.timeout/2, "it was the session's timeout that freed the lock")
-		require.NoError(s.T, got.Unlock(s.ctx))
+		got := s.granted(next, s.Timeout+time.Second)
+		require.Greater(s.T, next.at.Sub(closed), s.Timeout/2, "it was the session's timeout that freed the lock")
+		require.NoError(s.T, got.Unlock(s.Ctx))
 	})
 }

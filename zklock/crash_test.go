@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/zkfence/zkfence/fencing"
+	"github.com/zkfence/zkfence/internal/stage"
 	"github.com/zkfence/zkfence/zkconn"
 	"github.com/zkfence/zkfence/zklock"
 )
@@ -30,7 +31,7 @@ func init() { programs["holder"] = holderProgram }
 // holderProgram holds a lock until it is interrupted, as a service does: on a
 // signal it closes its Client and leaves everything else to that.
 func holderProgram(t *testing.T) {
-	ctx, stop := signal.NotifyContext(orphaned(t.Context()), syscall.SIGINT)
+	ctx, stop := signal.NotifyContext(stage.Orphaned(t.Context()), syscall.SIGINT)
 	defer stop()
 	timeout, err := time.ParseDuration(os.Getenv(holderTimeout))
 	require.NoError(t, err)
@@ -42,7 +43,7 @@ func holderProgram(t *testing.T) {
 	h, err := m.Lock(ctx)
 	require.NoError(t, err)
 	held := h.Internal()
-	say("%v %s %x", h.Token(), held.Node, held.Session.ID())
+	stage.Say("%v %s %x", h.Token(), held.Node, held.Session.ID())
 	<-ctx.Done()
 	require.NoError(t, c.Close(context.WithoutCancel(ctx)))
 }
@@ -55,14 +56,14 @@ type holding struct {
 	at      time.Time
 }
 
-func launch(s *scene) *process {
+func launch(s *scene) *stage.Process {
 	s.T.Helper()
-	return startProgram(s.T, "holder", holderServers+"="+strings.Join(s.servers, ","), holderPath+"="+s.path, holderTimeout+"="+s.timeout.String())
+	return programs.Start(s.T, "holder", holderServers+"="+strings.Join(s.Servers, ","), holderPath+"="+s.Path, holderTimeout+"="+s.Timeout.String())
 }
 
-func (p *process) holds(s *scene, within time.Duration) holding {
+func holds(s *scene, p *stage.Process, within time.Duration) holding {
 	s.T.Helper()
-	line := p.line(within)
+	line := p.Line(within)
 	h := holding{at: time.Now()}
 	var token string
 	_, err := fmt.Sscanf(line, "%s %s %x", &token, &h.node, &h.session)
@@ -78,25 +79,25 @@ func (p *process) holds(s *scene, within time.Duration) holding {
 func TestAHolderThatCrashedIsWaitedOutByItsSuccessor(t *testing.T) {
 	t.Parallel() // it waits for a session to time out, in real time
 	overTCP(t, func(s *scene) {
-		s.timeout = 3 * time.Second
-		file := newGuarded()
+		s.Timeout = 3 * time.Second
+		file := stage.NewLedger()
 		p := launch(s)
-		old := p.holds(s, 10*time.Second)
-		p.kill()
+		old := holds(s, p, 10*time.Second)
+		p.Kill()
 		crashed := time.Now()
-		require.True(s.T, s.operator.Exists(old.node), "nobody has said goodbye")
+		require.True(s.T, s.Operator.Exists(old.node), "nobody has said goodbye")
 
 		restarted := launch(s)
-		s.eventually(2*time.Second, func() bool { return len(s.nodes()) == 2 }, "the restarted one queues up")
-		fresh := restarted.holds(s, 2*s.timeout)
-		require.False(s.T, s.operator.Exists(old.node))
+		s.Eventually(2*time.Second, func() bool { return len(s.Nodes()) == 2 }, "the restarted one queues up")
+		fresh := holds(s, restarted, 2*s.Timeout)
+		require.False(s.T, s.Operator.Exists(old.node))
 		require.NotEqual(s.T, old.node, fresh.node)
 		require.NotEqual(s.T, old.session, fresh.session)
-		require.NoError(s.T, file.write(s.ctx, fencing.Stamp{Token: fresh.token, Seq: 1}))
-		require.ErrorIs(s.T, file.write(s.ctx, fencing.Stamp{Token: old.token, Seq: 1}), fencing.ErrStale, "what the crashed one had sent")
+		require.NoError(s.T, file.Write(s.Ctx, fencing.Stamp{Token: fresh.token, Seq: 1}))
+		require.ErrorIs(s.T, file.Write(s.Ctx, fencing.Stamp{Token: old.token, Seq: 1}), fencing.ErrStale, "what the crashed one had sent")
 		// Its keeper had been heard within the last eighth of the timeout.
-		require.Greater(s.T, fresh.at.Sub(crashed), s.timeout*3/4)
-		require.Less(s.T, fresh.at.Sub(crashed), s.timeout+2*time.Second)
+		require.Greater(s.T, fresh.at.Sub(crashed), s.Timeout*3/4)
+		require.Less(s.T, fresh.at.Sub(crashed), s.Timeout+2*time.Second)
 	})
 }
 
@@ -104,17 +105,17 @@ func TestAHolderThatCrashedIsWaitedOutByItsSuccessor(t *testing.T) {
 // would wait for a session timeout, at every deployment.
 func TestAHolderThatIsStoppedHandsOverInUnderASecond(t *testing.T) {
 	overTCP(t, func(s *scene) {
-		s.timeout = 10 * time.Second
+		s.Timeout = 10 * time.Second
 		p := launch(s)
-		old := p.holds(s, 10*time.Second)
-		next := s.locking(s.ctx, s.mutex(s.dial("next")))
+		old := holds(s, p, 10*time.Second)
+		next := s.locking(s.Ctx, s.mutex(s.Dial("next")))
 		require.False(s.T, next.returned())
 
 		stopped := time.Now()
-		require.NoError(s.T, p.cmd.Process.Signal(syscall.SIGINT))
+		p.Signal(syscall.SIGINT)
 		got := s.granted(next, time.Second)
 		require.Less(s.T, next.at.Sub(stopped), time.Second)
 		require.Positive(s.T, got.Token().Compare(old.token))
-		require.NoError(s.T, got.Unlock(s.ctx))
+		require.NoError(s.T, got.Unlock(s.Ctx))
 	})
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/zkfence/zkfence/internal/stage"
 	"github.com/zkfence/zkfence/zkconn"
 	"github.com/zkfence/zkfence/zklock"
 	"github.com/zkfence/zkfence/zktest"
@@ -16,27 +17,9 @@ import (
 // fault is made to fall.
 const phases = 200
 
-// everyPhase plays a fault at each: wait lets time go by up to it.
-//
-// At every other one the holder asks for something all the time.
-func everyPhase(t *testing.T, play func(t *testing.T, q *quorum, wait func(holder *zkconn.Client))) {
-	for i := range phases {
-		withQuorum(t, uint64(i+1), func(t *testing.T, q *quorum) {
-			defer func() {
-				if t.Failed() {
-					t.Logf("phase %d of %d", i, phases)
-				}
-			}()
-			// Past the first seconds, in which the handshake still vouches; then
-			// spread over two ticks, which are more than five proofs.
-			play(t, q, func(holder *zkconn.Client) {
-				if i%2 == 1 {
-					q.busy(holder)
-				}
-				time.Sleep(2*quorumT + time.Duration(i)*(4*time.Second)/phases)
-			})
-		})
-	}
+func everyPhase(t *testing.T, play func(t *testing.T, q quorum, wait func(holder *zkconn.Client))) {
+	t.Helper()
+	stage.InEveryPhase(t, phases, func(t *testing.T, q *stage.Quorum, wait func(*zkconn.Client)) { play(t, quorum{q}, wait) })
 }
 
 // A follower that its leader has lost answers pings, reads and even Syncs begun
@@ -44,40 +27,40 @@ func everyPhase(t *testing.T, play func(t *testing.T, q *quorum, wait func(holde
 // nodes away.
 func TestInEveryPhaseAFollowerCutOffFromItsQuorumIsNotBelieved(t *testing.T) {
 	t.Run("TheHoldIsLostBeforeASuccessorExists", func(t *testing.T) {
-		everyPhase(t, func(t *testing.T, q *quorum, wait func(*zkconn.Client)) {
-			leader := q.leader()
-			f := q.except(leader)[0]
-			a := q.dial("a", f)
-			h, err := q.mutex(a).Lock(q.ctx)
+		everyPhase(t, func(t *testing.T, q quorum, wait func(*zkconn.Client)) {
+			leader := q.Leader()
+			f := q.Except(leader)[0]
+			a := q.Dial("a", f)
+			h, err := q.mutex(a).Lock(q.Ctx)
 			require.NoError(t, err)
 			end := q.watch(h)
-			b := q.queue(q.mutex(q.dial("b", leader)))
+			b := q.queue(q.mutex(q.Dial("b", leader)))
 			wait(a)
 			require.Equal(t, zklock.Held, h.State())
 			cut := time.Now()
 			q.Ensemble.Isolate(f)
 			q.succeeded(h, end, b)
-			require.Less(t, b.at.Sub(cut), 2*quorumT, "it was given away while the follower still served")
+			require.Less(t, b.at.Sub(cut), 2*stage.QuorumTimeout, "it was given away while the follower still served")
 		})
 	})
 
 	t.Run("WithOtherServersToGoToItGoesThereAndKeepsTheSession", func(t *testing.T) {
-		everyPhase(t, func(t *testing.T, q *quorum, wait func(*zkconn.Client)) {
-			leader := q.leader()
-			others := q.except(leader)
-			a := q.dial("a", others[0], others[1], leader)
-			h, err := q.mutex(a).Lock(q.ctx)
+		everyPhase(t, func(t *testing.T, q quorum, wait func(*zkconn.Client)) {
+			leader := q.Leader()
+			others := q.Except(leader)
+			a := q.Dial("a", others[0], others[1], leader)
+			h, err := q.mutex(a).Lock(q.Ctx)
 			require.NoError(t, err)
 			session := q.session(t, h)
-			b := q.queue(q.mutex(q.dial("b", leader)))
+			b := q.queue(q.mutex(q.Dial("b", leader)))
 			wait(a)
 			q.Ensemble.Isolate(others[0])
-			time.Sleep(5 * quorumT)
+			time.Sleep(5 * stage.QuorumTimeout)
 			require.Equal(t, zklock.Held, h.State())
 			require.Equal(t, session, q.session(t, h))
 			require.False(t, b.returned())
-			require.NoError(t, h.Unlock(q.ctx))
-			q.until(b.done, "the successor")
+			require.NoError(t, h.Unlock(q.Ctx))
+			q.Until(b.done, "the successor")
 			require.NoError(t, b.err)
 			require.Positive(t, b.hold.Token().Compare(h.Token()))
 		})
@@ -90,51 +73,51 @@ func TestInEveryPhaseAFollowerCutOffFromItsQuorumIsNotBelieved(t *testing.T) {
 func TestInEveryPhaseALeaderDeposedWithoutKnowingIsNotBelieved(t *testing.T) {
 	for claim, reconnect := range map[string]bool{"TheHoldIsLostBeforeASuccessorExists": false, "AlsoIfItLetsTheHolderComeBack": true} {
 		t.Run(claim, func(t *testing.T) {
-			everyPhase(t, func(t *testing.T, q *quorum, wait func(*zkconn.Client)) {
-				old := q.leader()
-				a := q.dial("a", old)
-				h, err := q.mutex(a).Lock(q.ctx)
+			everyPhase(t, func(t *testing.T, q quorum, wait func(*zkconn.Client)) {
+				old := q.Leader()
+				a := q.Dial("a", old)
+				h, err := q.mutex(a).Lock(q.Ctx)
 				require.NoError(t, err)
 				end := q.watch(h)
-				others := q.except(old)
-				b := q.queue(q.mutex(q.dial("b", others[0], others[1])))
+				others := q.Except(old)
+				b := q.queue(q.mutex(q.Dial("b", others[0], others[1])))
 				wait(a)
 				require.Equal(t, zklock.Held, h.State())
 				deposed := time.Now()
 				require.Same(t, old, q.Ensemble.Depose())
 				if reconnect {
-					time.Sleep(quorumT / 3)
+					time.Sleep(stage.QuorumTimeout / 3)
 					before := old.From("a").Count(zktest.OpCreateSession)
 					old.From("a").Cut()
-					time.Sleep(quorumT / 6)
+					time.Sleep(stage.QuorumTimeout / 6)
 					require.Greater(t, old.From("a").Count(zktest.OpCreateSession), before)
 				}
 				q.succeeded(h, end, b)
-				require.Less(t, b.at.Sub(deposed), 3*quorumT)
+				require.Less(t, b.at.Sub(deposed), 3*stage.QuorumTimeout)
 			})
 		})
 	}
 }
 
 // succeeded waits for the successor of a hold that is lost, and checks the order.
-func (q *quorum) succeeded(h *zklock.Hold, end *ending, b *result) {
+func (q quorum) succeeded(h *zklock.Hold, end *stage.Ending, b *result) {
 	t := q.T
 	t.Helper()
-	q.until(b.done, "the successor")
+	q.Until(b.done, "the successor")
 	require.NoError(t, b.err)
 	select {
-	case <-end.done:
+	case <-end.Done:
 	default:
 		require.FailNow(t, "two holders at once", "tokens %v and %v", h.Token(), b.hold.Token())
 	}
-	require.True(t, end.alive, "the hold ended %v before the successor's began, but after its node was gone", b.at.Sub(end.at))
-	require.True(t, end.at.Before(b.at))
+	require.True(t, end.Alive, "the hold ended %v before the successor's began, but after its node was gone", b.at.Sub(end.At))
+	require.True(t, end.At.Before(b.at))
 	require.LessOrEqual(t, h.Remaining(), time.Duration(0))
 	require.Positive(t, b.hold.Token().Compare(h.Token()))
-	require.NoError(t, b.hold.Unlock(q.ctx))
+	require.NoError(t, b.hold.Unlock(q.Ctx))
 }
 
-func (q *quorum) session(t *testing.T, h *zklock.Hold) string {
+func (q quorum) session(t *testing.T, h *zklock.Hold) string {
 	t.Helper()
 	require.NoError(t, h.Context().Err())
 	return fmt.Sprint(h.Internal().Session.ID())

@@ -11,7 +11,7 @@ import (
 var (
 	// ErrLost matches every *LostError: the hold ended without an Unlock.
 	ErrLost = errors.New("zklock: lost")
-	// ErrReleased is the cause of a Hold's context once Unlock has begun.
+	// ErrReleased matches the cause of a Hold's context once Unlock has begun.
 	ErrReleased = errors.New("zklock: released")
 	// ErrMaxHold matches the loss of a hold that lasted as long as WithMaxHold allows.
 	ErrMaxHold = errors.New("zklock: held for the maximum time")

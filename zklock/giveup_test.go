@@ -16,7 +16,7 @@ import (
 // slack is how late "at once" may be: nothing where time is virtual but the
 // round trips, on a real machine a scheduler with much to do.
 func (s *scene) slack() time.Duration {
-	if s.real {
+	if s.Real {
 		return time.Second
 	}
 	return 10 * time.Millisecond
@@ -27,14 +27,14 @@ func (s *scene) slack() time.Duration {
 func (s *scene) enrolling(ctx context.Context, c *zkconn.Client, m *zklock.Mutex) *result {
 	s.T.Helper()
 	created := make(chan struct{})
-	s.of(c).AtReply(zktest.OpCreate, func(zktest.Request) { close(created) })
+	s.Of(c).AtReply(zktest.OpCreate, func(zktest.Request) { close(created) })
 	r := &result{done: make(chan struct{})}
 	go func() {
 		defer close(r.done)
 		r.hold, r.err = m.Lock(ctx)
 		r.at = time.Now()
 	}()
-	s.ended(created, s.timeout, "nothing was created")
+	s.Ended(created, s.Timeout, "nothing was created")
 	return r
 }
 
@@ -66,9 +66,9 @@ func TestALockThatTimesOutIsPromptAndLeavesNoNode(t *testing.T) {
 	} {
 		t.Run(c.claim, func(t *testing.T) {
 			everywhere(t, func(s *scene) {
-				a, b, d, file := s.dial("a"), s.dial("b"), s.dial("d"), s.protects()
-				h := s.lock(s.mutex(a), s.timeout)
-				session, of := s.session(b), s.of(b)
+				a, b, d, file := s.Dial("a"), s.Dial("b"), s.Dial("d"), s.protects()
+				h := s.lock(s.mutex(a), s.Timeout)
+				session, of := s.Session(b), s.Of(b)
 				created := make(chan struct{})
 				of.AtReply(zktest.OpCreate, func(zktest.Request) { close(created) })
 				if c.freeze != nil {
@@ -76,30 +76,30 @@ func TestALockThatTimesOutIsPromptAndLeavesNoNode(t *testing.T) {
 				}
 
 				begun := time.Now()
-				ctx, cancel := context.WithTimeout(s.ctx, 300*time.Millisecond)
+				ctx, cancel := context.WithTimeout(s.Ctx, 300*time.Millisecond)
 				defer cancel()
 				r := s.locking(ctx, s.mutex(b))
-				s.ended(r.done, 300*time.Millisecond+s.slack(), "Lock has not returned")
+				s.Ended(r.done, 300*time.Millisecond+s.slack(), "Lock has not returned")
 				require.ErrorIs(s.T, r.err, context.DeadlineExceeded)
-				require.ErrorContains(s.T, r.err, s.path)
+				require.ErrorContains(s.T, r.err, s.Path)
 				require.Less(s.T, r.at.Sub(begun), 300*time.Millisecond+s.slack())
 
-				patient := s.enrolling(s.ctx, d, s.mutex(d))
+				patient := s.enrolling(s.Ctx, d, s.mutex(d))
 				if c.freeze != nil {
-					s.pass(s.timeout / 8)
+					s.Pass(s.Timeout / 8)
 					of.Unfreeze()
 				}
 				if c.unseen {
-					s.ended(created, time.Second, "the create has not been sent after all")
+					s.Ended(created, time.Second, "the create has not been sent after all")
 				}
-				s.eventually(time.Second, func() bool { return len(s.nodes()) == 2 }, "none but the holder and who waits")
-				require.Equal(s.T, session, s.session(b), "the node did not go with its session")
+				s.Eventually(time.Second, func() bool { return len(s.Nodes()) == 2 }, "none but the holder and who waits")
+				require.Equal(s.T, session, s.Session(b), "the node did not go with its session")
 				require.False(s.T, patient.returned())
 				file.admits(h)
-				require.NoError(s.T, h.Unlock(s.ctx))
+				require.NoError(s.T, h.Unlock(s.Ctx))
 				file.admits(s.granted(patient, 2*time.Second))
 				file.refuses(h)
-				require.Len(s.T, s.nodes(), 1)
+				require.Len(s.T, s.Nodes(), 1)
 			})
 		})
 	}
@@ -112,13 +112,13 @@ func TestOfTwoHundredThatTimeOutOnlyTheLivingRemain(t *testing.T) {
 	const waiters = 200
 	everywhere(t, func(s *scene) {
 		file := s.protects()
-		h := s.lock(s.mutex(s.dial("holder")), s.timeout)
-		patient := s.locking(s.ctx, s.mutex(s.dial("patient")))
+		h := s.lock(s.mutex(s.Dial("holder")), s.Timeout)
+		patient := s.locking(s.Ctx, s.mutex(s.Dial("patient")))
 		var clients [4]*zkconn.Client
 		var links [4]*zktest.Target
 		for i := range clients {
-			clients[i] = s.dial(string(rune('a' + i)))
-			links[i] = s.of(clients[i])
+			clients[i] = s.Dial(string(rune('a' + i)))
+			links[i] = s.Of(clients[i])
 		}
 
 		type end struct {
@@ -135,7 +135,7 @@ func TestOfTwoHundredThatTimeOutOnlyTheLivingRemain(t *testing.T) {
 			}
 			m := s.mutex(clients[i%len(clients)])
 			go func() { // its end is received below
-				ctx, cancel := context.WithTimeout(s.ctx, wait)
+				ctx, cancel := context.WithTimeout(s.Ctx, wait)
 				defer cancel()
 				deadline, _ := ctx.Deadline()
 				h, err := m.Lock(ctx)
@@ -143,7 +143,7 @@ func TestOfTwoHundredThatTimeOutOnlyTheLivingRemain(t *testing.T) {
 			}()
 		}
 		for i := range 8 {
-			s.pass(100 * time.Millisecond)
+			s.Pass(100 * time.Millisecond)
 			links[i%len(links)].Cut()
 			file.admits(h)
 		}
@@ -153,10 +153,10 @@ func TestOfTwoHundredThatTimeOutOnlyTheLivingRemain(t *testing.T) {
 			require.Nil(s.T, e.hold)
 			require.Less(s.T, e.late, s.slack())
 		}
-		s.eventually(2*time.Second, func() bool { return len(s.nodes()) == 2 }, "none but the holder and who waits")
+		s.Eventually(2*time.Second, func() bool { return len(s.Nodes()) == 2 }, "none but the holder and who waits")
 		require.False(s.T, patient.returned())
-		require.NoError(s.T, h.Unlock(s.ctx))
+		require.NoError(s.T, h.Unlock(s.Ctx))
 		file.admits(s.granted(patient, 2*time.Second))
-		require.Len(s.T, s.nodes(), 1)
+		require.Len(s.T, s.Nodes(), 1)
 	})
 }

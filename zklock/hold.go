@@ -22,6 +22,9 @@ type Hold struct {
 	cancel  context.CancelCauseFunc
 	token   fencing.Token
 	seq     *fencing.Sequencer
+	// The cause of ctx after an Unlock: ErrReleased in an error of this hold's own,
+	// for Unlock must tell its own end of a context from another hold's.
+	released error
 
 	claim      *session.Claim
 	early      Reason // lost before it was granted; under a.mu
@@ -36,7 +39,7 @@ func newHold(a *attempt, place *queue.Place) (*Hold, error) {
 	if err != nil {
 		return nil, err
 	}
-	h := &Hold{a: a, session: place.Session(), node: place.Path(), token: token, seq: fencing.NewSequencer(token)}
+	h := &Hold{a: a, session: place.Session(), node: place.Path(), token: token, seq: fencing.NewSequencer(token), released: fmt.Errorf("%w", ErrReleased)}
 	// The values of the acquire context and nothing else: with its end, or its
 	// deadline, every hold would be over when Lock's timeout is.
 	h.ctx, h.cancel = context.WithCancelCause(fencing.NewContext(context.WithoutCancel(a.ctx), token))
@@ -141,51 +144,6 @@ func (h *Hold) longest() time.Duration {
 		most = min(most, time.Until(h.deadline))
 	}
 	return most
-}
-
-// Unlock gives the lock back. Ownership, and Context, end when Unlock starts,
-// whatever it returns. Nil: the node is proven to be deleted. The *LostError if
-// the hold was lost first. Else a server refused the delete, which the error
-// wraps (zk.ErrNoAuth where the directory grants this client no DELETE) and of
-// which it names the node; or ctx ended, or the session did, before the delete
-// was answered. After each it is carried out as soon as it can be, or the node
-// goes with its session. Unlock again joins the one under way, or repeats its
-// answer.
-func (h *Hold) Unlock(ctx context.Context) error {
-	h.owned()
-	a := h.a
-	a.move(unlock)
-	if lost := a.wasLost(); lost != nil {
-		return lost
-	}
-	select {
-	case <-a.gone:
-	default:
-		select {
-		case <-a.gone:
-		case <-a.refused:
-			return a.refusal()
-		case <-ctx.Done():
-			select {
-			case <-a.refused:
-				return a.refusal()
-			default:
-			}
-			return fmt.Errorf("zklock: unlock %s: %w", a.line.Dir, context.Cause(ctx))
-		}
-	}
-	a.mu.Lock()
-	proven := a.proven
-	a.mu.Unlock()
-	if !proven {
-		return fmt.Errorf("zklock: unlock %s: the session ended before the delete was answered: %w", a.line.Dir, h.session.Err())
-	}
-	return nil
-}
-
-// refusal is Unlock's error once refused is closed.
-func (a *attempt) refusal() error {
-	return fmt.Errorf("zklock: unlock %s: %w", a.line.Dir, a.departure.Refusal())
 }
 
 // Internal is for this module's own packages: nobody else can name its type.

@@ -16,6 +16,7 @@ import (
 	"github.com/go-zookeeper/zk"
 	"github.com/stretchr/testify/require"
 
+	"github.com/zkfence/zkfence/internal/stage"
 	"github.com/zkfence/zkfence/zkconn"
 	"github.com/zkfence/zkfence/zklock"
 	"github.com/zkfence/zkfence/zktest"
@@ -25,8 +26,8 @@ import (
 // returns when all of them do nothing but wait.
 func (s *scene) waiters(clients []*zkconn.Client, n int) (stop func()) {
 	s.T.Helper()
-	before := len(s.nodes())
-	ctx, cancel := context.WithCancel(s.ctx)
+	before := len(s.Nodes())
+	ctx, cancel := context.WithCancel(s.Ctx)
 	var wg sync.WaitGroup
 	var waiting atomic.Int32
 	hooks := &zklock.Trace{Waiting: func(zklock.Attempt, string, int) { waiting.Add(1) }}
@@ -40,11 +41,11 @@ func (s *scene) waiters(clients []*zkconn.Client, n int) (stop func()) {
 			})
 		}
 	}
-	s.eventually(time.Minute, func() bool { return int(waiting.Load()) == n*len(clients) }, "all wait")
+	s.Eventually(time.Minute, func() bool { return int(waiting.Load()) == n*len(clients) }, "all wait")
 	return func() {
 		cancel()
 		wg.Wait()
-		s.eventually(time.Minute, func() bool { return len(s.nodes()) == before }, "all have left")
+		s.Eventually(time.Minute, func() bool { return len(s.Nodes()) == before }, "all have left")
 	}
 }
 
@@ -54,18 +55,18 @@ func (s *scene) waiters(clients []*zkconn.Client, n int) (stop func()) {
 func TestAnIdleWaiterCostsTheServerNothingButPings(t *testing.T) {
 	virtually(t, func(s *scene) {
 		const each = 50
-		h := s.lock(s.mutex(s.dial("holder")), s.timeout)
-		alone := s.dial("alone") // waits for nothing
-		stop := s.waiters([]*zkconn.Client{s.dial("a"), s.dial("b")}, each)
-		s.pass(time.Second)
-		counted := s.operator.(*zktest.Server)
+		h := s.lock(s.mutex(s.Dial("holder")), s.Timeout)
+		alone := s.Dial("alone") // waits for nothing
+		stop := s.waiters([]*zkconn.Client{s.Dial("a"), s.Dial("b")}, each)
+		s.Pass(time.Second)
+		counted := s.Operator.(*zktest.Server)
 		watches := counted.Watches()
 		all := counted.Requests()
 		since := all[len(all)-1].N
 		counted.ResetCounts()
-		s.pass(10 * time.Minute)
+		s.Pass(10 * time.Minute)
 
-		pings := s.of(alone).Count(zktest.OpPing)
+		pings := s.Of(alone).Count(zktest.OpPing)
 		require.Greater(s.T, pings, 10*60/3, "the session is kept alive by its third")
 		for _, host := range []string{"a", "b"} {
 			require.InDelta(s.T, pings, s.From(host).Count(zktest.OpPing), 1, "as many as without waiters")
@@ -76,7 +77,7 @@ func TestAnIdleWaiterCostsTheServerNothingButPings(t *testing.T) {
 		require.Equal(s.T, watches, counted.Watches())
 		require.NoError(s.T, h.Context().Err())
 		stop()
-		require.NoError(s.T, h.Unlock(s.ctx))
+		require.NoError(s.T, h.Unlock(s.Ctx))
 	})
 }
 
@@ -85,23 +86,23 @@ func TestAnIdleWaiterCostsTheServerNothingButPings(t *testing.T) {
 func TestTwoHundredWaitersShareOneListAfterAReconnect(t *testing.T) {
 	virtually(t, func(s *scene) {
 		const waiters = 200
-		h := s.lock(s.mutex(s.dial("holder")), s.timeout)
-		b := s.dial("b")
+		h := s.lock(s.mutex(s.Dial("holder")), s.Timeout)
+		b := s.Dial("b")
 		stop := s.waiters([]*zkconn.Client{b}, waiters)
-		s.pass(time.Second)
-		server, of := s.operator.(*zktest.Server), s.of(b)
+		s.Pass(time.Second)
+		server, of := s.Operator.(*zktest.Server), s.Of(b)
 		for range 3 {
 			server.ResetCounts()
 			of.Cut()
-			s.pass(s.timeout / 2)
+			s.Pass(s.Timeout / 2)
 			require.Equal(s.T, 1, of.Count(zktest.OpGetChildren2), of.Trace(30))
 			require.Zero(s.T, of.Count(zktest.OpMulti), "nobody proves who is not first")
 			require.Equal(s.T, waiters+1, of.Count(zktest.OpGetData), "each node of ours, and the holder's, once")
 			require.Zero(s.T, of.Count(zktest.OpCreate))
 		}
-		require.Len(s.T, s.nodes(), 1+waiters)
+		require.Len(s.T, s.Nodes(), 1+waiters)
 		stop()
-		require.NoError(s.T, h.Unlock(s.ctx))
+		require.NoError(s.T, h.Unlock(s.Ctx))
 	})
 }
 
@@ -112,13 +113,13 @@ func TestTenThousandTimedOutAttemptsLeaveNothingBehind(t *testing.T) {
 	virtually(t, func(s *scene) {
 		const atOnce = 20
 		rounds := 10000 / atOnce
-		if raced {
+		if stage.Raced {
 			rounds /= 5 // what it could find, it finds in two thousand
 		}
-		h := s.lock(s.mutex(s.dial("holder")), s.timeout)
-		c := s.dial("b")
+		h := s.lock(s.mutex(s.Dial("holder")), s.Timeout)
+		c := s.Dial("b")
 		m := s.mutex(c)
-		server := s.operator.(*zktest.Server)
+		server := s.Operator.(*zktest.Server)
 		random := rand.New(rand.NewPCG(1, 2))
 
 		type left struct {
@@ -126,9 +127,9 @@ func TestTenThousandTimedOutAttemptsLeaveNothingBehind(t *testing.T) {
 			goroutines, conn, here int
 		}
 		look := func() left {
-			s.pass(time.Second)
+			s.Pass(time.Second)
 			synctest.Wait()
-			require.Len(s.T, s.nodes(), 1)
+			require.Len(s.T, s.Nodes(), 1)
 			return left{inUse().HeapAlloc, runtime.NumGoroutine(), watchTable(s, c), server.Watches()}
 		}
 		var first left
@@ -139,7 +140,7 @@ func TestTenThousandTimedOutAttemptsLeaveNothingBehind(t *testing.T) {
 				// while waiting: all of it happens.
 				within := time.Duration(random.Int64N(int64(10 * time.Millisecond)))
 				wg.Go(func() {
-					ctx, cancel := context.WithTimeout(s.ctx, within)
+					ctx, cancel := context.WithTimeout(s.Ctx, within)
 					defer cancel()
 					if _, err := m.Lock(ctx); !errors.Is(err, context.DeadlineExceeded) {
 						s.T.Errorf("%v", err)
@@ -157,7 +158,7 @@ func TestTenThousandTimedOutAttemptsLeaveNothingBehind(t *testing.T) {
 		require.LessOrEqual(s.T, last.here, 2, "watches of the server: the holder's node, by two")
 		require.Less(s.T, last.heap, first.heap+256<<10, "all the others later")
 		require.NoError(s.T, h.Context().Err())
-		require.NoError(s.T, h.Unlock(s.ctx))
+		require.NoError(s.T, h.Unlock(s.Ctx))
 	})
 }
 
@@ -165,9 +166,9 @@ func TestTenThousandTimedOutAttemptsLeaveNothingBehind(t *testing.T) {
 // which it would ask for again after a reconnect. It has no other way to tell.
 func watchTable(s *scene, c *zkconn.Client) int {
 	s.T.Helper()
-	session, err := c.Session(s.ctx)
+	session, err := c.Session(s.Ctx)
 	require.NoError(s.T, err)
-	n, err := zkconn.Call(s.ctx, session, func(conn *zk.Conn) (int, error) {
+	n, err := zkconn.Call(s.Ctx, session, func(conn *zk.Conn) (int, error) {
 		table := reflect.ValueOf(conn).Elem().FieldByName("watchers")
 		n := 0
 		for at := table.MapRange(); at.Next(); {
@@ -191,8 +192,8 @@ func inUse() (m runtime.MemStats) {
 // serverProgram is an in-memory server in a process of its own.
 func serverProgram(t *testing.T) {
 	server := zktest.New(t)
-	say("%s", server.Addr())
-	<-orphaned(t.Context()).Done()
+	stage.Say("%s", server.Addr())
+	<-stage.Orphaned(t.Context()).Done()
 }
 
 // The server runs in a process of its own: what is measured here, stacks
@@ -200,26 +201,26 @@ func serverProgram(t *testing.T) {
 // that called Lock.
 func TestAWaiterCostsLessThan16KiB(t *testing.T) {
 	const clients, each, most = 4, 500, 16 << 10
-	if raced {
+	if stage.Raced {
 		t.Skip("SKIPPED: the race detector's own memory would be counted")
 	}
-	server := startProgram(t, "server").line(10 * time.Second)
-	s := &scene{T: t, ctx: t.Context(), path: "/locks/report", timeout: 30 * time.Second, servers: []string{server}}
-	hand := newHand(t, server)
-	s.operator = hand
-	h := s.lock(s.mutex(s.dial("holder")), s.timeout)
+	server := programs.Start(t, "server").Line(10 * time.Second)
+	s := &scene{&stage.Scene{T: t, Ctx: t.Context(), Path: "/locks/report", Timeout: 30 * time.Second, Servers: []string{server}}}
+	hand := stage.NewOperator(t, server)
+	s.Operator = hand
+	h := s.lock(s.mutex(s.Dial("holder")), s.Timeout)
 	var cs []*zkconn.Client
 	for i := range clients {
-		cs = append(cs, s.dial(fmt.Sprint("c", i)))
+		cs = append(cs, s.Dial(fmt.Sprint("c", i)))
 	}
 	before := inUse()
 	stop := s.waiters(cs, each)
-	s.pass(time.Second) // what has queued them up winds down
+	s.Pass(time.Second) // what has queued them up winds down
 	after := inUse()
 	heap := (int64(after.HeapAlloc) - int64(before.HeapAlloc)) / (clients * each)
 	stacks := (int64(after.StackInuse) - int64(before.StackInuse)) / (clients * each)
 	t.Logf("a waiter costs %d bytes of heap and %d of stacks", heap, stacks)
 	require.Less(t, heap+stacks, int64(most))
 	stop()
-	require.NoError(t, h.Unlock(s.ctx))
+	require.NoError(t, h.Unlock(s.Ctx))
 }

@@ -43,30 +43,30 @@ func TestALostCreateIsAdoptedHoweverOftenTheSearchForItFails(t *testing.T) {
 	} {
 		t.Run(c.claim, func(t *testing.T) {
 			everywhere(t, func(s *scene) {
-				require.NoError(s.T, s.operator.Create(s.path, nil))
-				a, b, file := s.dial("a"), s.dial("b"), s.protects()
-				session, of := s.session(a), s.of(a)
+				require.NoError(s.T, s.Operator.Create(s.Path, nil))
+				a, b, file := s.Dial("a"), s.Dial("b"), s.protects()
+				session, of := s.Session(a), s.Of(a)
 				of.DropReply(zktest.OpCreate, 1)
 				c.search(of)
 
-				r := s.locking(s.ctx, s.mutex(a))
+				r := s.locking(s.Ctx, s.mutex(a))
 				if c.outage {
-					s.pass(s.timeout / 4)
+					s.Pass(s.Timeout / 4)
 					require.False(s.T, r.returned())
 					of.Refuse(false)
 				}
-				h := s.granted(r, s.timeout)
-				require.Len(s.T, s.nodes(), 1)
+				h := s.granted(r, s.Timeout)
+				require.Len(s.T, s.Nodes(), 1)
 				require.Equal(s.T, 1, of.Count(zktest.OpCreate), "it was there all the time")
 				file.admits(h)
 
-				next := s.locking(s.ctx, s.mutex(b))
+				next := s.locking(s.Ctx, s.mutex(b))
 				require.False(s.T, next.returned())
-				require.NoError(s.T, h.Unlock(s.ctx))
+				require.NoError(s.T, h.Unlock(s.Ctx))
 				got := s.granted(next, 2*time.Second)
 				file.admits(got)
 				file.refuses(h)
-				require.Equal(s.T, session, s.session(a), "nothing of this went with a session")
+				require.Equal(s.T, session, s.Session(a), "nothing of this went with a session")
 			})
 		})
 	}
@@ -77,14 +77,14 @@ func TestALostCreateIsAdoptedHoweverOftenTheSearchForItFails(t *testing.T) {
 // without a directory for a failed one does the same.
 func TestALostRefusalIsNoNode(t *testing.T) {
 	everywhere(t, func(s *scene) {
-		a := s.dial("a")
-		of := s.of(a)
+		a := s.Dial("a")
+		of := s.Of(a)
 		of.DropReply(zktest.OpCreate, 1) // there is no directory yet
 		of.DropReply(zktest.OpCreateContainer, 1)
-		h := s.lock(s.mutex(a), s.timeout)
-		require.Len(s.T, s.nodes(), 1)
-		require.NoError(s.T, h.Unlock(s.ctx))
-		require.Empty(s.T, s.nodes())
+		h := s.lock(s.mutex(a), s.Timeout)
+		require.Len(s.T, s.Nodes(), 1)
+		require.NoError(s.T, h.Unlock(s.Ctx))
+		require.Empty(s.T, s.Nodes())
 	})
 }
 
@@ -106,11 +106,11 @@ func TestALostCreateThatIsGivenUpLeavesNoOrphan(t *testing.T) {
 		}{{"", 0}, {"AndTheSweepFailsOnce", 1}, {"AndTheSweepFailsManyTimes", 4}} {
 			t.Run(when.claim+sweep.claim, func(t *testing.T) {
 				everywhere(t, func(s *scene) {
-					require.NoError(s.T, s.operator.Create(s.path, nil))
-					a, b, file := s.dial("a"), s.dial("b"), s.protects()
-					session, of := s.session(a), s.of(a)
+					require.NoError(s.T, s.Operator.Create(s.Path, nil))
+					a, b, file := s.Dial("a"), s.Dial("b"), s.protects()
+					session, of := s.Session(a), s.Of(a)
 					m := s.mutex(a)
-					ctx, cancel := context.WithCancelCause(s.ctx)
+					ctx, cancel := context.WithCancelCause(s.Ctx)
 					defer cancel(nil)
 					of.DropReply(zktest.OpCreate, 1)
 					when.hook(of, func(zktest.Request) {
@@ -120,12 +120,12 @@ func TestALostCreateThatIsGivenUpLeavesNoOrphan(t *testing.T) {
 					})
 
 					r := s.locking(ctx, m)
-					s.ended(r.done, time.Second, "Lock has not returned")
+					s.Ended(r.done, time.Second, "Lock has not returned")
 					require.ErrorIs(s.T, r.err, errEnough)
-					require.ErrorContains(s.T, r.err, s.path)
+					require.ErrorContains(s.T, r.err, s.Path)
 					require.Nil(s.T, r.hold)
-					require.Len(s.T, s.nodes(), 1, "the orphan")
-					next := s.locking(s.ctx, s.mutex(b))
+					require.Len(s.T, s.Nodes(), 1, "the orphan")
+					next := s.locking(s.Ctx, s.mutex(b))
 					require.False(s.T, next.returned())
 
 					of.DropReply(zktest.OpMulti, sweep.times)
@@ -133,17 +133,17 @@ func TestALostCreateThatIsGivenUpLeavesNoOrphan(t *testing.T) {
 					of.DropReply(zktest.OpExists, sweep.times)
 					of.DropRequest(zktest.OpDelete, sweep.times)
 					of.DropReply(zktest.OpDelete, sweep.times)
-					s.pass(s.timeout / 8)
+					s.Pass(s.Timeout / 8)
 					require.False(s.T, next.returned())
 					of.Refuse(false)
 					got := s.granted(next, 2*time.Second)
-					require.Equal(s.T, session, s.session(a), "the node did not go with its session")
-					require.Len(s.T, s.nodes(), 1)
+					require.Equal(s.T, session, s.Session(a), "the node did not go with its session")
+					require.Len(s.T, s.Nodes(), 1)
 					require.Equal(s.T, 1, of.Count(zktest.OpCreate))
 					file.admits(got)
 
-					again := s.locking(s.ctx, m)
-					require.NoError(s.T, got.Unlock(s.ctx))
+					again := s.locking(s.Ctx, m)
+					require.NoError(s.T, got.Unlock(s.Ctx))
 					file.admits(s.granted(again, 2*time.Second))
 					require.Equal(s.T, zklock.Held, again.hold.State())
 				})

@@ -1,18 +1,9 @@
-package zklock
+package zklock_test
 
 import (
-	"flag"
-	"os"
 	"testing"
 
-	"go.uber.org/goleak"
+	"github.com/zkfence/zkfence/internal/stage"
 )
 
-func TestMain(m *testing.M) {
-	if os.Getenv("ZKFENCE_ZK") != "" {
-		// What runs in parallel waits for a real server, not for a processor. Set
-		// before the command line is read, which still has the last word.
-		_ = flag.Set("test.parallel", "16")
-	}
-	goleak.VerifyTestMain(m)
-}
+func TestMain(m *testing.M) { stage.Main(m) }

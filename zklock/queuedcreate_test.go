@@ -22,14 +22,14 @@ import (
 // function that it returns waits until they all have returned.
 func (s *scene) crowd(c *zkconn.Client, n int) (wait func()) {
 	s.T.Helper()
-	session, err := c.Session(s.ctx)
+	session, err := c.Session(s.Ctx)
 	require.NoError(s.T, err)
 	called := make(chan struct{}, n)
 	var all sync.WaitGroup
 	for range n {
 		all.Go(func() {
 			// Whatever becomes of it: it is there to be in the way.
-			_, _ = zkconn.Call(s.ctx, session, func(conn *zk.Conn) (bool, error) {
+			_, _ = zkconn.Call(s.Ctx, session, func(conn *zk.Conn) (bool, error) {
 				called <- struct{}{}
 				there, _, err := conn.Exists("/")
 				return there, err
@@ -39,7 +39,7 @@ func (s *scene) crowd(c *zkconn.Client, n int) (wait func()) {
 	for range n {
 		<-called
 	}
-	if !s.real {
+	if !s.Real {
 		synctest.Wait() // until each waits for the queue or in it
 	}
 	return all.Wait
@@ -51,7 +51,7 @@ func (s *scene) cutOff(of *zktest.Target) {
 	refused := of.Count(zktest.OpCreateSession)
 	of.Refuse(true)
 	of.Cut()
-	s.eventually(s.timeout, func() bool { return of.Count(zktest.OpCreateSession) > refused }, "the client comes back and is refused")
+	s.Eventually(s.Timeout, func() bool { return of.Count(zktest.OpCreateSession) > refused }, "the client comes back and is refused")
 }
 
 // Lock was called in an outage and its context ended there. The clean-up looked
@@ -66,21 +66,21 @@ func TestACreateThatIsSentAfterItsCallerHasLeftLeavesNoOrphan(t *testing.T) {
 			}
 			t.Run(claim, func(t *testing.T) {
 				everywhere(t, func(s *scene) {
-					require.NoError(s.T, s.operator.Create(s.path, nil))
-					a, b, file := s.dial("a"), s.dial("b"), s.protects()
-					session, of := s.session(a), s.of(a)
+					require.NoError(s.T, s.Operator.Create(s.Path, nil))
+					a, b, file := s.Dial("a"), s.Dial("b"), s.protects()
+					session, of := s.Session(a), s.Of(a)
 					m := s.mutex(a)
 					s.cutOff(of)
 					wait := s.crowd(a, queued)
 
-					ctx, cancel := context.WithTimeout(s.ctx, 300*time.Millisecond)
+					ctx, cancel := context.WithTimeout(s.Ctx, 300*time.Millisecond)
 					defer cancel()
 					r := s.locking(ctx, m)
-					s.ended(r.done, s.slack(), "Lock has not returned")
+					s.Ended(r.done, s.slack(), "Lock has not returned")
 					require.ErrorIs(s.T, r.err, context.DeadlineExceeded)
-					s.pass(s.timeout / 8)
+					s.Pass(s.Timeout / 8)
 					require.Zero(s.T, of.Count(zktest.OpCreate), "it is still in the client")
-					require.Empty(s.T, s.nodes())
+					require.Empty(s.T, s.Nodes())
 
 					if lost {
 						of.DropReply(zktest.OpCreate, 1)
@@ -88,16 +88,16 @@ func TestACreateThatIsSentAfterItsCallerHasLeftLeavesNoOrphan(t *testing.T) {
 					created := make(chan struct{})
 					of.AtReply(zktest.OpCreate, func(zktest.Request) { close(created) })
 					of.Refuse(false)
-					s.ended(created, 2*time.Second, "the create was never sent")
-					s.eventually(time.Second, func() bool { return len(s.nodes()) == 0 }, "no orphan")
+					s.Ended(created, 2*time.Second, "the create was never sent")
+					s.Eventually(time.Second, func() bool { return len(s.Nodes()) == 0 }, "no orphan")
 					wait()
 					h := s.lock(s.mutex(b), time.Second)
 					file.admits(h)
-					require.Equal(s.T, session, s.session(a), "the node did not go with its session")
+					require.Equal(s.T, session, s.Session(a), "the node did not go with its session")
 					require.Equal(s.T, 1, of.Count(zktest.OpCreate))
 
-					next := s.locking(s.ctx, m)
-					require.NoError(s.T, h.Unlock(s.ctx))
+					next := s.locking(s.Ctx, m)
+					require.NoError(s.T, h.Unlock(s.Ctx))
 					file.admits(s.granted(next, 2*time.Second))
 				})
 			})
@@ -127,13 +127,13 @@ func TestACreateThatHasOnlyBeenBegunLeavesNoOrphan(t *testing.T) {
 	// On one processor what was begun last runs first.
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	virtually(t, func(s *scene) {
-		require.NoError(s.T, s.operator.Create(s.path, nil))
-		a := s.dial("a")
-		m, of := s.mutex(a), s.of(a)
+		require.NoError(s.T, s.Operator.Create(s.Path, nil))
+		a := s.Dial("a")
+		m, of := s.mutex(a), s.Of(a)
 		unseen := 0
 		for n := range int32(10) {
 			for range 20 {
-				inner, cancel := context.WithCancel(s.ctx)
+				inner, cancel := context.WithCancel(s.Ctx)
 				ctx := &lookedAt{Context: inner, cancel: cancel}
 				ctx.left.Store(n + 1)
 				before := of.Count(zktest.OpCreate)
@@ -143,13 +143,13 @@ func TestACreateThatHasOnlyBeenBegunLeavesNoOrphan(t *testing.T) {
 				}
 				cancel()
 				if err == nil {
-					require.NoError(s.T, h.Unlock(s.ctx))
+					require.NoError(s.T, h.Unlock(s.Ctx))
 				} else {
 					require.ErrorIs(s.T, err, context.Canceled)
 				}
-				s.pass(100 * time.Millisecond)
+				s.Pass(100 * time.Millisecond)
 				synctest.Wait() // nothing is on its way any more
-				require.Empty(s.T, s.nodes(), "its end was noticed at look %d", n+1)
+				require.Empty(s.T, s.Nodes(), "its end was noticed at look %d", n+1)
 			}
 		}
 		require.Positive(s.T, unseen, "no caller left before its create was sent")
@@ -161,14 +161,14 @@ func TestACreateThatHasOnlyBeenBegunLeavesNoOrphan(t *testing.T) {
 func TestManyCreatesThatAreSentAfterTheirCallersHaveLeftLeaveNoOrphan(t *testing.T) {
 	const callers = 40
 	everywhere(t, func(s *scene) {
-		require.NoError(s.T, s.operator.Create(s.path, nil))
-		a, b := s.dial("a"), s.dial("b")
-		session, of := s.session(a), s.of(a)
+		require.NoError(s.T, s.Operator.Create(s.Path, nil))
+		a, b := s.Dial("a"), s.Dial("b")
+		session, of := s.Session(a), s.Of(a)
 		s.cutOff(of)
 		errs := make(chan error, callers)
 		for i := range callers {
 			m := s.mutex(a)
-			ctx, cancel := context.WithTimeout(s.ctx, 300*time.Millisecond+time.Duration(i)*time.Millisecond)
+			ctx, cancel := context.WithTimeout(s.Ctx, 300*time.Millisecond+time.Duration(i)*time.Millisecond)
 			defer cancel()
 			go func() { // its end is received below
 				_, err := m.Lock(ctx)
@@ -188,11 +188,11 @@ func TestManyCreatesThatAreSentAfterTheirCallersHaveLeftLeaveNoOrphan(t *testing
 			}
 		})
 		of.Refuse(false)
-		s.ended(half, 2*time.Second, "the creates were never sent")
+		s.Ended(half, 2*time.Second, "the creates were never sent")
 		h := s.lock(s.mutex(b), 2*time.Second)
-		s.eventually(2*time.Second, func() bool { return len(s.nodes()) == 1 }, "no orphan")
+		s.Eventually(2*time.Second, func() bool { return len(s.Nodes()) == 1 }, "no orphan")
 		require.NoError(s.T, h.Context().Err())
-		require.Equal(s.T, session, s.session(a), "the nodes did not go with their session")
+		require.Equal(s.T, session, s.Session(a), "the nodes did not go with their session")
 	})
 }
 
@@ -202,26 +202,26 @@ func TestACreateQueuedOnADeadSessionIsNeverSent(t *testing.T) {
 	for _, queued := range []int{0, 40} {
 		t.Run(fmt.Sprintf("Behind%dRequests", queued), func(t *testing.T) {
 			everywhere(t, func(s *scene) {
-				require.NoError(s.T, s.operator.Create(s.path, nil))
-				a, b := s.dial("a"), s.dial("b")
-				session, of := s.session(a), s.of(a)
+				require.NoError(s.T, s.Operator.Create(s.Path, nil))
+				a, b := s.Dial("a"), s.Dial("b")
+				session, of := s.Session(a), s.Of(a)
 				s.cutOff(of)
 				wait := s.crowd(a, queued)
-				ctx, cancel := context.WithTimeout(s.ctx, 300*time.Millisecond)
+				ctx, cancel := context.WithTimeout(s.Ctx, 300*time.Millisecond)
 				defer cancel()
 				r := s.locking(ctx, s.mutex(a))
-				s.ended(r.done, s.slack(), "Lock has not returned")
+				s.Ended(r.done, s.slack(), "Lock has not returned")
 				require.ErrorIs(s.T, r.err, context.DeadlineExceeded)
 
-				require.NoError(s.T, s.expire(session))
+				require.NoError(s.T, s.Expire(session))
 				of.Refuse(false)
-				s.eventually(2*time.Second, func() bool { return s.session(a) != session }, "a new session")
+				s.Eventually(2*time.Second, func() bool { return s.Session(a) != session }, "a new session")
 				wait()
 				s.crowd(a, 1)() // behind all that waits to be sent
 				require.Zero(s.T, s.Count(zktest.OpCreate), "on any session")
 				h := s.lock(s.mutex(b), time.Second)
-				require.Len(s.T, s.nodes(), 1)
-				require.Equal(s.T, s.Count(zktest.OpCreate), s.of(b).Count(zktest.OpCreate))
+				require.Len(s.T, s.Nodes(), 1)
+				require.Equal(s.T, s.Count(zktest.OpCreate), s.Of(b).Count(zktest.OpCreate))
 				require.NoError(s.T, h.Context().Err())
 			})
 		})

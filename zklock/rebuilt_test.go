@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/zkfence/zkfence/fencing"
+	"github.com/zkfence/zkfence/internal/stage"
 	"github.com/zkfence/zkfence/zkconn"
 	"github.com/zkfence/zkfence/zklock"
 	"github.com/zkfence/zkfence/zktest"
@@ -45,12 +46,12 @@ func TestCallsEndWithTheirContextWhereTheServerIsBehind(t *testing.T) {
 	} {
 		t.Run(claim, func(t *testing.T) {
 			virtually(t, func(s *scene) {
-				c := s.dial("a")
-				h := s.lock(s.mutex(c), s.timeout)
+				c := s.Dial("a")
+				h := s.lock(s.mutex(c), s.Timeout)
 				s.ZxidAhead(true)
 				s.Cut()
-				s.pass(10 * time.Millisecond)
-				ctx, cancel := context.WithTimeout(s.ctx, patience)
+				s.Pass(10 * time.Millisecond)
+				ctx, cancel := context.WithTimeout(s.Ctx, patience)
 				defer cancel()
 				begun := time.Now()
 				require.ErrorIs(s.T, call(ctx, s, c, h), context.DeadlineExceeded)
@@ -67,36 +68,36 @@ func TestCallsEndWithTheirContextWhereTheServerIsBehind(t *testing.T) {
 func TestATokenOfARebuiltServerIsOlderThanRemembered(t *testing.T) {
 	virtually(t, func(s *scene) {
 		for range 20 { // a history
-			c := s.dial("before")
-			require.NoError(s.T, s.lock(s.mutex(c), s.timeout).Unlock(s.ctx))
-			require.NoError(s.T, c.Close(s.ctx))
+			c := s.Dial("before")
+			require.NoError(s.T, s.lock(s.mutex(c), s.Timeout).Unlock(s.Ctx))
+			require.NoError(s.T, c.Close(s.Ctx))
 		}
 		o := s.standoff("a", "b")
-		require.NoError(s.T, o.resource.write(s.ctx, o.hold.Next()))
-		s.operator.(*zktest.Server).Wipe()
-		require.Equal(s.T, zklock.TrustRanOut, o.lost(s.timeout))
+		require.NoError(s.T, o.resource.Write(s.Ctx, o.hold.Next()))
+		s.Operator.(*zktest.Server).Wipe()
+		require.Equal(s.T, zklock.TrustRanOut, o.lost(s.Timeout))
 
-		s.ended(o.won, 3*s.timeout, "the waiter never held")
+		s.Ended(o.won, 3*s.Timeout, "the waiter never held")
 		require.NoError(s.T, o.err)
 		require.True(s.T, o.over && o.lostAt.Before(o.wonAt), "told at %v, taken over at %v", o.lostAt, o.wonAt)
 		require.Negative(s.T, o.next.Token().Compare(o.hold.Token()), "the case needs a smaller token")
 
 		stamp := o.next.Next()
-		err := o.resource.write(s.ctx, stamp)
+		err := o.resource.Write(s.Ctx, stamp)
 		require.ErrorIs(s.T, err, fencing.ErrStale)
 		require.ErrorContains(s.T, err, "older than remembered")
 		require.ErrorContains(s.T, err, o.next.Token().String())
 		require.ErrorContains(s.T, err, o.hold.Token().String())
-		require.ErrorIs(s.T, o.resource.gate.Raise(o.next.Token()), fencing.ErrStale)
-		require.NoError(s.T, o.resource.broken())
+		require.ErrorIs(s.T, o.resource.Raise(o.next.Token()), fencing.ErrStale)
+		require.NoError(s.T, o.resource.Broken())
 
 		// The operator's override: the resource forgets. Nothing less lets the new
 		// ensemble's holders in.
-		reset := newGuarded()
-		require.NoError(s.T, reset.write(s.ctx, stamp))
-		require.NoError(s.T, o.next.Unlock(s.ctx))
-		h := s.lock(s.mutex(o.holder), s.timeout)
-		require.NoError(s.T, reset.write(s.ctx, h.Next()), "the old holder's client has found the new ensemble too")
-		require.NoError(s.T, reset.broken())
+		reset := stage.NewLedger()
+		require.NoError(s.T, reset.Write(s.Ctx, stamp))
+		require.NoError(s.T, o.next.Unlock(s.Ctx))
+		h := s.lock(s.mutex(o.holder), s.Timeout)
+		require.NoError(s.T, reset.Write(s.Ctx, h.Next()), "the old holder's client has found the new ensemble too")
+		require.NoError(s.T, reset.Broken())
 	})
 }

@@ -30,28 +30,28 @@ func TestAnUnlockInAnOutageIsCarriedOutWhenTheLinkIsBack(t *testing.T) {
 	} {
 		t.Run(claim, func(t *testing.T) {
 			everywhere(t, func(s *scene) {
-				a, b, file := s.dial("a"), s.dial("b"), s.protects()
-				h := s.lock(s.mutex(a), s.timeout)
-				session, of := s.session(a), s.of(a)
-				next := s.locking(s.ctx, s.mutex(b))
+				a, b, file := s.Dial("a"), s.Dial("b"), s.protects()
+				h := s.lock(s.mutex(a), s.Timeout)
+				session, of := s.Session(a), s.Of(a)
+				next := s.locking(s.Ctx, s.mutex(b))
 				require.False(s.T, next.returned())
 				file.admits(h)
 
 				fault.begin(of)
-				ctx, cancel := context.WithTimeout(s.ctx, time.Second)
+				ctx, cancel := context.WithTimeout(s.Ctx, time.Second)
 				defer cancel()
 				err := h.Unlock(ctx)
 				require.ErrorIs(s.T, err, context.DeadlineExceeded)
-				require.ErrorContains(s.T, err, s.path)
+				require.ErrorContains(s.T, err, s.Path)
 				require.ErrorIs(s.T, context.Cause(h.Context()), zklock.ErrReleased, "ownership ends when Unlock starts")
 				require.Equal(s.T, zklock.Releasing, h.State())
-				s.pass(time.Second)
+				s.Pass(time.Second)
 				require.False(s.T, next.returned(), "the node is still there")
 
 				fault.end(of)
 				got := s.granted(next, 2*time.Second)
-				require.NoError(s.T, h.Unlock(s.ctx), "the release is proven by now")
-				require.Equal(s.T, session, s.session(a), "the node did not go with its session")
+				require.NoError(s.T, h.Unlock(s.Ctx), "the release is proven by now")
+				require.Equal(s.T, session, s.Session(a), "the node did not go with its session")
 				file.admits(got)
 				file.refuses(h)
 			})
@@ -73,10 +73,10 @@ func TestAnUnlockThatFailedIsNotForgotten(t *testing.T) {
 	for claim, fault := range lost {
 		t.Run("ItsContextHadEnded/"+claim, func(t *testing.T) {
 			everywhere(t, func(s *scene) {
-				a, b, file := s.dial("a"), s.dial("b"), s.protects()
-				h := s.lock(s.mutex(a), s.timeout)
-				session, of := s.session(a), s.of(a)
-				next := s.locking(s.ctx, s.mutex(b))
+				a, b, file := s.Dial("a"), s.Dial("b"), s.protects()
+				h := s.lock(s.mutex(a), s.Timeout)
+				session, of := s.Session(a), s.Of(a)
+				next := s.locking(s.Ctx, s.mutex(b))
 				file.admits(h)
 				first := make(chan struct{}) // the delete waits until the first Unlock has failed
 				failed := sync.OnceFunc(func() { close(first) })
@@ -84,32 +84,32 @@ func TestAnUnlockThatFailedIsNotForgotten(t *testing.T) {
 				of.At(zktest.OpDelete, func(zktest.Request) { <-first })
 				fault(of)
 
-				ctx, cancel := context.WithCancel(s.ctx)
+				ctx, cancel := context.WithCancel(s.Ctx)
 				cancel()
 				err := h.Unlock(ctx)
 				require.ErrorIs(s.T, err, context.Canceled)
-				require.ErrorContains(s.T, err, s.path)
+				require.ErrorContains(s.T, err, s.Path)
 				require.ErrorIs(s.T, context.Cause(h.Context()), zklock.ErrReleased, "ownership ends when Unlock starts")
 				require.LessOrEqual(s.T, h.Remaining(), time.Duration(0))
 				require.Equal(s.T, zklock.Releasing, h.State())
-				require.Len(s.T, s.nodes(), 2)
+				require.Len(s.T, s.Nodes(), 2)
 				require.False(s.T, next.returned())
 
 				failed()
 				s.released(h, of)
-				require.Equal(s.T, session, s.session(a), "the node did not go with its session")
+				require.Equal(s.T, session, s.Session(a), "the node did not go with its session")
 				file.admits(s.granted(next, 2*time.Second))
 				file.refuses(h)
-				require.NoError(s.T, h.Unlock(s.ctx))
+				require.NoError(s.T, h.Unlock(s.Ctx))
 			})
 		})
 
 		t.Run("ItsContextIsGood/"+claim, func(t *testing.T) {
 			everywhere(t, func(s *scene) {
-				a, b, file := s.dial("a"), s.dial("b"), s.protects()
-				h := s.lock(s.mutex(a), s.timeout)
-				of := s.of(a)
-				next := s.locking(s.ctx, s.mutex(b))
+				a, b, file := s.Dial("a"), s.Dial("b"), s.protects()
+				h := s.lock(s.mutex(a), s.Timeout)
+				of := s.Of(a)
+				next := s.locking(s.Ctx, s.mutex(b))
 				file.admits(h)
 				fault(of)
 				s.released(h, of)
@@ -125,10 +125,10 @@ func TestAnUnlockThatFailedIsNotForgotten(t *testing.T) {
 func (s *scene) released(h *zklock.Hold, of *zktest.Target) {
 	s.T.Helper()
 	node := h.Internal().Node
-	ctx, cancel := context.WithTimeout(s.ctx, s.timeout)
+	ctx, cancel := context.WithTimeout(s.Ctx, s.Timeout)
 	defer cancel()
 	require.NoError(s.T, h.Unlock(ctx))
-	require.False(s.T, s.operator.Exists(node))
+	require.False(s.T, s.Operator.Exists(node))
 	var deletes []zktest.Request
 	for _, r := range of.Requests() {
 		if r.Op == zktest.OpDelete {

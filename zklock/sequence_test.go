@@ -25,9 +25,9 @@ func TestTheEndOfTheSequenceChangesNothing(t *testing.T) {
 		for claim, atATime := range map[string]int{"TwoAtATime": 2, "AllAtOnce": clients} {
 			t.Run(counter+"/"+claim, func(t *testing.T) {
 				virtually(t, func(s *scene) {
-					server := s.operator.(*zktest.Server)
-					require.NoError(s.T, s.operator.Create(s.path, nil))
-					require.NoError(s.T, server.SetSequence(s.path, math.MaxInt32-2))
+					server := s.Operator.(*zktest.Server)
+					require.NoError(s.T, s.Operator.Create(s.Path, nil))
+					require.NoError(s.T, server.SetSequence(s.Path, math.MaxInt32-2))
 
 					// Who came when is the order in which the server made the nodes.
 					var mu sync.Mutex
@@ -39,8 +39,8 @@ func TestTheEndOfTheSequenceChangesNothing(t *testing.T) {
 						}
 						mu.Lock()
 						defer mu.Unlock()
-						for _, child := range s.nodes() {
-							if path := s.path + "/" + child; !known[path] {
+						for _, child := range s.Nodes() {
+							if path := s.Path + "/" + child; !known[path] {
 								known[path] = true
 								came = append(came, path)
 							}
@@ -49,7 +49,7 @@ func TestTheEndOfTheSequenceChangesNothing(t *testing.T) {
 
 					var ms []*zklock.Mutex
 					for i := range clients {
-						ms = append(ms, s.mutex(s.dial(fmt.Sprint("c", i))))
+						ms = append(ms, s.mutex(s.Dial(fmt.Sprint("c", i))))
 					}
 					var wg sync.WaitGroup
 					var holders atomic.Int32
@@ -60,7 +60,7 @@ func TestTheEndOfTheSequenceChangesNothing(t *testing.T) {
 						wg.Go(func() {
 							for range rounds {
 								places <- struct{}{}
-								h, err := m.Lock(s.ctx)
+								h, err := m.Lock(s.Ctx)
 								if err != nil {
 									s.T.Error(err)
 									return
@@ -68,15 +68,15 @@ func TestTheEndOfTheSequenceChangesNothing(t *testing.T) {
 								if n := holders.Add(1); n != 1 {
 									s.T.Errorf("%d holders", n)
 								}
-								if err := file.write(s.ctx, h.Next()); err != nil {
+								if err := file.Write(s.Ctx, h.Next()); err != nil {
 									s.T.Errorf("the only holder is refused: %v", err)
 								}
 								mu.Lock()
 								served = append(served, h.Internal().Node)
 								mu.Unlock()
-								s.pass(50 * time.Millisecond) // the next ones queue up
+								s.Pass(50 * time.Millisecond) // the next ones queue up
 								holders.Add(-1)
-								if err := h.Unlock(s.ctx); err != nil {
+								if err := h.Unlock(s.Ctx); err != nil {
 									s.T.Error(err)
 								}
 								<-places
@@ -84,7 +84,7 @@ func TestTheEndOfTheSequenceChangesNothing(t *testing.T) {
 						})
 					}
 					wg.Wait()
-					require.NoError(s.T, file.broken(), "tokens rise in the order of the grants")
+					require.NoError(s.T, file.Broken(), "tokens rise in the order of the grants")
 					require.Len(s.T, served, clients*rounds)
 					require.Equal(s.T, came, served, "first come, first served")
 					numbers := map[string]int{}

@@ -19,7 +19,7 @@ func TestGoroutinesOfOneProcessExcludeEachOther(t *testing.T) {
 	for claim, mutexes := range map[string]int{"OnOneMutex": 1, "OnAMutexEach": goroutines} {
 		t.Run(claim, func(t *testing.T) {
 			everywhere(t, func(s *scene) {
-				c := s.dial("a")
+				c := s.Dial("a")
 				ms := make([]*zklock.Mutex, mutexes)
 				for i := range ms {
 					ms[i] = s.mutex(c)
@@ -31,7 +31,7 @@ func TestGoroutinesOfOneProcessExcludeEachOther(t *testing.T) {
 				sum, file := 0, s.protects()
 				for i := range goroutines {
 					wg.Go(func() {
-						h, err := ms[i%mutexes].Lock(s.ctx)
+						h, err := ms[i%mutexes].Lock(s.Ctx)
 						if err != nil {
 							s.T.Error(err)
 							return
@@ -40,15 +40,15 @@ func TestGoroutinesOfOneProcessExcludeEachOther(t *testing.T) {
 							s.T.Errorf("%d holders", n)
 						}
 						before := sum
-						if err := file.write(s.ctx, h.Next()); err != nil {
+						if err := file.Write(s.Ctx, h.Next()); err != nil {
 							s.T.Errorf("the only holder is refused: %v", err)
 						}
-						s.pass(time.Millisecond) // in virtual time, what takes none meets nobody
+						s.Pass(time.Millisecond) // in virtual time, what takes none meets nobody
 						sum = before + 1
 						holders.Add(-1)
 
 						unlocked := make(chan error)
-						go func() { unlocked <- h.Unlock(s.ctx) }()
+						go func() { unlocked <- h.Unlock(s.Ctx) }()
 						if err := <-unlocked; err != nil {
 							s.T.Error(err)
 						}
@@ -56,8 +56,8 @@ func TestGoroutinesOfOneProcessExcludeEachOther(t *testing.T) {
 				}
 				wg.Wait()
 				require.Equal(s.T, goroutines, sum)
-				require.NoError(s.T, file.broken())
-				require.Empty(s.T, s.nodes())
+				require.NoError(s.T, file.Broken())
+				require.Empty(s.T, s.Nodes())
 			})
 		})
 	}

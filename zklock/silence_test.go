@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/zkfence/zkfence/fencing"
+	"github.com/zkfence/zkfence/internal/stage"
 	"github.com/zkfence/zkfence/zkconn"
 	"github.com/zkfence/zkfence/zklock"
 	"github.com/zkfence/zkfence/zktest"
@@ -24,7 +25,7 @@ type takeover struct {
 	of       *zktest.Target // its connections
 	hold     *zklock.Hold
 	node     string // the hold's, as a full path
-	resource *guarded
+	resource *stage.Ledger
 
 	ended  chan struct{} // the holder's context has ended
 	lostAt time.Time
@@ -41,27 +42,27 @@ type takeover struct {
 // standoff has a hold the lock and b wait for it.
 func (s *scene) standoff(a, b string, opts ...zkconn.Option) *takeover {
 	s.T.Helper()
-	client := s.dial(a, opts...)
-	o := &takeover{s: s, holder: client, resource: newGuarded(), ended: make(chan struct{}), won: make(chan struct{})}
-	o.hold = s.lock(s.mutex(client), s.timeout)
-	session, err := client.Session(s.ctx)
+	client := s.Dial(a, opts...)
+	o := &takeover{s: s, holder: client, resource: stage.NewLedger(), ended: make(chan struct{}), won: make(chan struct{})}
+	o.hold = s.lock(s.mutex(client), s.Timeout)
+	session, err := client.Session(s.Ctx)
 	require.NoError(s.T, err)
-	require.Equal(s.T, s.timeout, session.Timeout(), "the servers grant less than this case needs")
+	require.Equal(s.T, s.Timeout, session.Timeout(), "the servers grant less than this case needs")
 	o.session, o.of = session.ID(), s.For(session.ID())
-	require.Len(s.T, s.nodes(), 1)
-	o.node = s.path + "/" + s.nodes()[0]
+	require.Len(s.T, s.Nodes(), 1)
+	o.node = s.Path + "/" + s.Nodes()[0]
 	context.AfterFunc(o.hold.Context(), func() {
 		defer close(o.ended)
-		o.lostAt, o.stood = time.Now(), s.operator.Exists(o.node)
+		o.lostAt, o.stood = time.Now(), s.Operator.Exists(o.node)
 	})
-	o.waiter = s.dial(b, opts...)
+	o.waiter = s.Dial(b, opts...)
 	m := s.mutex(o.waiter)
 	go func() {
 		defer close(o.won)
-		o.next, o.err = m.Lock(s.ctx)
+		o.next, o.err = m.Lock(s.Ctx)
 		o.wonAt, o.over = time.Now(), o.hold.Context().Err() != nil
 	}()
-	s.eventually(s.timeout, func() bool { return len(s.nodes()) == 2 }, "the waiter's node")
+	s.Eventually(s.Timeout, func() bool { return len(s.Nodes()) == 2 }, "the waiter's node")
 	return o
 }
 
@@ -76,18 +77,18 @@ func (o *takeover) lost(within time.Duration) zklock.Reason {
 // play writes as the holder until its context ends, then as the waiter once that
 // holds. It returns what went wrong.
 func (o *takeover) play(within time.Duration) error {
-	ctx := o.s.ctx
+	ctx := o.s.Ctx
 	limit := time.After(within)
 	for ended := o.ended; ended != nil; {
 		if o.hold.Context().Err() == nil {
-			if err := o.resource.write(ctx, o.hold.Next()); err != nil {
+			if err := o.resource.Write(ctx, o.hold.Next()); err != nil {
 				return fmt.Errorf("the holder's write: %w", err)
 			}
 		}
 		select {
 		case <-ended:
 			ended = nil
-		case <-time.After(o.s.timeout / 40):
+		case <-time.After(o.s.Timeout / 40):
 		case <-limit:
 			return errors.New("the holder was never told")
 		}
@@ -105,7 +106,7 @@ func (o *takeover) play(within time.Duration) error {
 	case o.next.Token().Compare(o.hold.Token()) <= 0:
 		return fmt.Errorf("token %v after %v", o.next.Token(), o.hold.Token())
 	}
-	return errors.Join(o.resource.write(ctx, o.next.Next()), o.resource.broken())
+	return errors.Join(o.resource.Write(ctx, o.next.Next()), o.resource.Broken())
 }
 
 // late is the old holder waking up: it must not act, and if it does it is refused.
@@ -114,50 +115,34 @@ func (o *takeover) late() error {
 	if state := h.State(); state != zklock.Lost && state != zklock.Idle || h.Remaining() > 0 {
 		return fmt.Errorf("the old holder reads %v, %v left", state, h.Remaining())
 	}
-	if err := h.Ready(o.s.ctx, 0); !errors.Is(err, zklock.ErrLost) {
+	if err := h.Ready(o.s.Ctx, 0); !errors.Is(err, zklock.ErrLost) {
 		return fmt.Errorf("the old holder was ready: %w", err)
 	}
 	var stale *fencing.StaleError
-	if err := o.resource.write(o.s.ctx, h.Next()); !errors.As(err, &stale) || !errors.Is(err, fencing.ErrStale) {
+	if err := o.resource.Write(o.s.Ctx, h.Next()); !errors.As(err, &stale) || !errors.Is(err, fencing.ErrStale) {
 		return fmt.Errorf("the late write: %w", err)
 	}
 	if stale.Presented.Token != h.Token() || stale.Highest.Token != o.next.Token() {
 		return fmt.Errorf("the refusal names %v and %v", stale.Presented, stale.Highest)
 	}
-	return o.resource.broken()
-}
-
-// silences are the ways in which a server or a network stops answering without
-// ever saying "expired". In most of them the client's TCP connection stands, or
-// is made again and again, and a client that takes this for health holds on.
-var silences = map[string]func(of *zktest.Target){
-	"Blackhole":                              func(of *zktest.Target) { of.Blackhole(true) },
-	"ReconnectsIntoABlackhole":               func(of *zktest.Target) { of.Blackhole(true); of.Cut() },
-	"Refuse":                                 func(of *zktest.Target) { of.Refuse(true); of.Cut() },
-	"Freeze":                                 func(of *zktest.Target) { of.Freeze(zktest.BothWays) },
-	"ReconnectsIntoAFreeze":                  func(of *zktest.Target) { of.Freeze(zktest.BothWays); of.Cut() },
-	"NothingIsHeard":                         func(of *zktest.Target) { of.Freeze(zktest.ToClient) },
-	"NothingArrives":                         func(of *zktest.Target) { of.Freeze(zktest.ToServer) },
-	"AServerThatIsBehind":                    func(of *zktest.Target) { of.ZxidAhead(true); of.Cut() },
-	"NothingButHandshakesAndPingsIsAnswered": func(of *zktest.Target) { of.DropRequest(zktest.AnyOp, -1); of.Cut() },
-	"HalfAHandshake":                         func(of *zktest.Target) { of.HalfHandshake(true); of.Cut() },
+	return o.resource.Broken()
 }
 
 // A holder is cut off and nobody tells it anything. Its context ends by its own
 // clock, while its node still stands, so before anybody else can have acquired.
 func TestAHolderThatHearsNothingIsToldByItsOwnClock(t *testing.T) {
-	for claim, silence := range silences {
+	for claim, silence := range stage.Silences() {
 		t.Run(claim, func(t *testing.T) {
 			virtually(t, func(s *scene) {
 				o := s.standoff("a", "b")
-				s.pass(s.timeout + 77*time.Millisecond)
+				s.Pass(s.Timeout + 77*time.Millisecond)
 				require.Equal(s.T, zklock.Held, o.hold.State())
 				begun := time.Now()
 				silence(o.of)
-				require.NoError(s.T, o.play(4*s.timeout))
-				require.Less(s.T, o.lostAt.Sub(begun), s.timeout)
+				require.NoError(s.T, o.play(4*s.Timeout))
+				require.Less(s.T, o.lostAt.Sub(begun), s.Timeout)
 				require.True(s.T, o.stood, "the node was given away before its holder was told")
-				require.Equal(s.T, zklock.TrustRanOut, o.lost(s.timeout))
+				require.Equal(s.T, zklock.TrustRanOut, o.lost(s.Timeout))
 				o.of.Heal()
 				require.NoError(s.T, o.late())
 			})
@@ -169,20 +154,20 @@ func TestAHolderThatHearsNothingIsToldByItsOwnClock(t *testing.T) {
 // handshake that a cut-off server can answer by itself. Only an answer that a
 // majority stands behind makes a hold Held.
 func TestAConnectionIsNotTakenForHealth(t *testing.T) {
-	for claim, silence := range silences {
+	for claim, silence := range stage.Silences() {
 		t.Run(claim, func(t *testing.T) {
 			virtually(t, func(s *scene) {
 				o := s.standoff("a", "b")
-				s.pass(s.timeout)
+				s.Pass(s.Timeout)
 				silence(o.of)
-				s.pass(s.timeout/4 + 10*time.Millisecond) // the newest proof is older than that now
+				s.Pass(s.Timeout/4 + 10*time.Millisecond) // the newest proof is older than that now
 				for left := o.hold.Remaining(); o.hold.Context().Err() == nil; {
 					require.NotEqual(s.T, zklock.Held, o.hold.State())
 					require.LessOrEqual(s.T, o.hold.Remaining(), left, "silence adds no trust")
 					left = o.hold.Remaining()
-					s.pass(s.timeout / 100)
+					s.Pass(s.Timeout / 100)
 				}
-				require.ErrorIs(s.T, o.hold.Ready(s.ctx, 0), zklock.ErrLost)
+				require.ErrorIs(s.T, o.hold.Ready(s.Ctx, 0), zklock.ErrLost)
 				<-o.won
 				require.NoError(s.T, o.err)
 			})
@@ -198,10 +183,10 @@ func TestAnAnswerThatWasLongUnderWayAddsNoTrust(t *testing.T) {
 		t.Run(fmt.Sprint(i), func(t *testing.T) {
 			virtually(t, func(s *scene) {
 				o := s.standoff("a", "b")
-				s.net.SetLatency(s.servers[0], "a", s.timeout/8, s.timeout/8)
-				s.pass(2*s.timeout + s.timeout/8*time.Duration(i)/phases)
+				s.Net.SetLatency(s.Servers[0], "a", s.Timeout/8, s.Timeout/8)
+				s.Pass(2*s.Timeout + s.Timeout/8*time.Duration(i)/phases)
 				o.of.Freeze(zktest.ToServer)
-				require.NoError(s.T, o.play(4*s.timeout))
+				require.NoError(s.T, o.play(4*s.Timeout))
 				require.True(s.T, o.stood)
 				o.of.Heal()
 				require.NoError(s.T, o.late())
@@ -222,19 +207,19 @@ func TestTheLossComesFirstWhateverThePhase(t *testing.T) {
 	directions := [...]zktest.Direction{zktest.BothWays, zktest.ToClient, zktest.ToServer}
 	everywhere(t, func(all *scene) {
 		n := runs
-		if all.real {
-			n = (runs + realCopies - 1) / realCopies
+		if all.Real {
+			n = (runs + stage.RealCopies - 1) / stage.RealCopies
 		}
 		failures := make([]error, n)
 		var wg sync.WaitGroup
 		for i := range n {
 			s := all.below(fmt.Sprint(i))
-			s.timeout = 6 * time.Second
+			s.Timeout = 6 * time.Second
 			o := s.standoff(fmt.Sprintf("a%d", i), fmt.Sprintf("b%d", i))
 			wg.Go(func() {
-				s.pass(s.timeout/4 + s.timeout*time.Duration(i)/time.Duration(n))
+				s.Pass(s.Timeout/4 + s.Timeout*time.Duration(i)/time.Duration(n))
 				o.of.Freeze(directions[i%len(directions)])
-				if failures[i] = o.play(4 * s.timeout); failures[i] == nil {
+				if failures[i] = o.play(4 * s.Timeout); failures[i] == nil {
 					o.of.Unfreeze()
 					failures[i] = o.late()
 				}

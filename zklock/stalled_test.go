@@ -41,14 +41,14 @@ func TestASessionLostByOurClockIsClosedSoTheNextHoldsAtOnce(t *testing.T) {
 		t.Run(claim, func(t *testing.T) {
 			everywhere(t, func(s *scene) {
 				o := s.standoff("a", "b")
-				s.pass(s.timeout / 2)
+				s.Pass(s.Timeout / 2)
 				c.begin(o)
-				require.Equal(s.T, zklock.TrustRanOut, o.lost(s.timeout))
+				require.Equal(s.T, zklock.TrustRanOut, o.lost(s.Timeout))
 				c.end(o)
-				s.ended(o.won, s.timeout/2, "the waiter does not hold at once")
+				s.Ended(o.won, s.Timeout/2, "the waiter does not hold at once")
 				require.NoError(s.T, o.err)
 				require.True(s.T, o.over, "the holder was told first")
-				require.NoError(s.T, o.resource.write(s.ctx, o.next.Next()))
+				require.NoError(s.T, o.resource.Write(s.Ctx, o.next.Next()))
 				require.NoError(s.T, o.late())
 				s.closedNotExpired(o)
 			})
@@ -61,16 +61,16 @@ func TestASessionLostByOurClockIsClosedSoTheNextHoldsAtOnce(t *testing.T) {
 func TestAfterALeadersStallTheNextHoldsAtOnce(t *testing.T) {
 	virtually(t, func(s *scene) {
 		o := s.standoff("a", "b")
-		s.pass(s.timeout / 2)
-		server := s.operator.(*zktest.Server)
+		s.Pass(s.Timeout / 2)
+		server := s.Operator.(*zktest.Server)
 		server.Stall(true)
-		s.pass(s.timeout)
-		require.Equal(s.T, zklock.TrustRanOut, o.lost(s.timeout))
+		s.Pass(s.Timeout)
+		require.Equal(s.T, zklock.TrustRanOut, o.lost(s.Timeout))
 		server.Stall(false)
-		s.ended(o.won, s.timeout/2, "the waiter does not hold at once")
+		s.Ended(o.won, s.Timeout/2, "the waiter does not hold at once")
 		require.NoError(s.T, o.err)
 		require.True(s.T, o.lostAt.Before(o.wonAt))
-		require.NoError(s.T, o.resource.write(s.ctx, o.next.Next()))
+		require.NoError(s.T, o.resource.Write(s.Ctx, o.next.Next()))
 		require.NoError(s.T, o.late())
 	})
 }
@@ -82,7 +82,7 @@ func (s *scene) closedNotExpired(o *takeover) {
 	s.T.Helper()
 	var heard, proven time.Duration
 	closed := false
-	next := s.session(o.waiter)
+	next := s.Session(o.waiter)
 	for _, r := range s.Requests() {
 		switch {
 		case r.Session == o.session && r.Op == zktest.OpCloseSession:
@@ -94,5 +94,5 @@ func (s *scene) closedNotExpired(o *takeover) {
 		}
 	}
 	require.True(s.T, closed, "%s", s.Trace(60))
-	require.Less(s.T, proven-heard, s.timeout, "%s", s.Trace(60))
+	require.Less(s.T, proven-heard, s.Timeout, "%s", s.Trace(60))
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/zkfence/zkfence/fencing"
+	"github.com/zkfence/zkfence/internal/stage"
 	"github.com/zkfence/zkfence/zkconn"
 	"github.com/zkfence/zkfence/zklock"
 )
@@ -43,7 +44,7 @@ func stoppedProgram(t *testing.T) {
 		}
 		text, err := json.Marshal(l)
 		require.NoError(t, err)
-		say("%s", text)
+		stage.Say("%s", text)
 	}
 }
 

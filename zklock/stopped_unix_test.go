@@ -5,7 +5,6 @@ package zklock_test
 import (
 	"context"
 	"encoding/json"
-	"io"
 	"syscall"
 	"testing"
 	"time"
@@ -13,20 +12,17 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/zkfence/zkfence/fencing"
+	"github.com/zkfence/zkfence/internal/stage"
 	"github.com/zkfence/zkfence/zklock"
 	"github.com/zkfence/zkfence/zktest"
 )
 
 // asks has a program look; one that is stopped does so first thing when it goes on.
-func asks(p *process) {
-	p.t.Helper()
-	_, err := io.WriteString(p.input, "look\n")
-	require.NoError(p.t, err)
-}
+func asks(p *stage.Process) { p.Tell("look") }
 
-func saw(p *process) (l look) {
-	p.t.Helper()
-	require.NoError(p.t, json.Unmarshal([]byte(p.line(10*time.Second)), &l))
+func saw(t *testing.T, p *stage.Process) (l look) {
+	t.Helper()
+	require.NoError(t, json.Unmarshal([]byte(p.Line(10*time.Second)), &l))
 	return l
 }
 
@@ -46,13 +42,13 @@ func TestAProcessThatWasStoppedReadsTheTruthWhenItGoesOn(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 			defer cancel()
 			server := zktest.New(t)
-			resource := newGuarded()
-			a := startProgram(t, "stopped", stoppedAt+"="+server.Addr())
+			resource := stage.NewLedger()
+			a := programs.Start(t, "stopped", stoppedAt+"="+server.Addr())
 			asks(a)
-			held := saw(a)
+			held := saw(t, a)
 			require.Equal(t, zklock.Held, held.State)
 			require.Empty(t, held.Ready)
-			require.NoError(t, resource.write(ctx, held.Stamp))
+			require.NoError(t, resource.Write(ctx, held.Stamp))
 
 			c := stopClient(ctx, t, server.Addr())
 			m, err := zklock.New(c, path)
@@ -70,17 +66,17 @@ func TestAProcessThatWasStoppedReadsTheTruthWhenItGoesOn(t *testing.T) {
 			<-proven
 			<-time.After(stopTimeout / 16) // its trust is no longer at its fullest
 
-			require.NoError(t, a.cmd.Process.Signal(syscall.SIGSTOP))
+			a.Signal(syscall.SIGSTOP)
 			<-time.After(stop)
 			asks(a)
 			var h *zklock.Hold
 			if stop > stopTimeout {
 				h = <-won
 				require.NotNil(t, h)
-				require.NoError(t, resource.write(ctx, h.Next()))
+				require.NoError(t, resource.Write(ctx, h.Next()))
 			}
-			require.NoError(t, a.cmd.Process.Signal(syscall.SIGCONT))
-			l := saw(a)
+			a.Signal(syscall.SIGCONT)
+			l := saw(t, a)
 			require.Contains(t, []zklock.State{zklock.Lost, zklock.Idle}, l.State)
 			require.LessOrEqual(t, l.Left, time.Duration(0))
 			require.Contains(t, l.Ready, "lost")
@@ -97,14 +93,14 @@ func TestAProcessThatWasStoppedReadsTheTruthWhenItGoesOn(t *testing.T) {
 					require.FailNow(t, "a session that its client believes lost keeps the lock")
 				}
 				require.NotNil(t, h)
-				require.NoError(t, resource.write(ctx, h.Next()))
+				require.NoError(t, resource.Write(ctx, h.Next()))
 			}
 			require.Positive(t, h.Token().Compare(held.Stamp.Token))
-			err = resource.write(ctx, l.Stamp)
+			err = resource.Write(ctx, l.Stamp)
 			require.ErrorIs(t, err, fencing.ErrStale)
 			require.ErrorContains(t, err, held.Stamp.Token.String())
 			require.ErrorContains(t, err, h.Token().String())
-			require.NoError(t, resource.broken())
+			require.NoError(t, resource.Broken())
 			require.NoError(t, h.Unlock(ctx))
 		})
 	}

@@ -25,7 +25,7 @@ func TestTheLossIsReportedAfterAFlurryOfInterruptions(t *testing.T) {
 			func(s *scene, of *zktest.Target, session int64) {
 				of.Refuse(true)
 				of.Cut()
-				require.NoError(s.T, s.expire(session))
+				require.NoError(s.T, s.Expire(session))
 				of.Refuse(false)
 			},
 			[]zklock.Reason{zklock.SessionExpired},
@@ -33,7 +33,7 @@ func TestTheLossIsReportedAfterAFlurryOfInterruptions(t *testing.T) {
 		"ExpiredAtAnyMoment": {
 			func(s *scene, of *zktest.Target, session int64) {
 				of.Cut()
-				require.NoError(s.T, s.expire(session))
+				require.NoError(s.T, s.Expire(session))
 			},
 			// Connected again, it sees its node go first.
 			[]zklock.Reason{zklock.SessionExpired, zklock.NodeDeleted},
@@ -41,25 +41,25 @@ func TestTheLossIsReportedAfterAFlurryOfInterruptions(t *testing.T) {
 	} {
 		t.Run(claim, func(t *testing.T) {
 			everywhere(t, func(s *scene) {
-				a, b := s.dial("a"), s.dial("b")
-				h := s.lock(s.mutex(a), s.timeout)
-				next := s.locking(s.ctx, s.mutex(b))
-				session := s.session(a)
+				a, b := s.Dial("a"), s.Dial("b")
+				h := s.lock(s.mutex(a), s.Timeout)
+				next := s.locking(s.Ctx, s.mutex(b))
+				session := s.Session(a)
 				of := s.For(session)
 				for range 20 {
 					before := of.Count(zktest.OpCreateSession)
 					of.Cut()
-					s.eventually(s.timeout/2, func() bool { return of.Count(zktest.OpCreateSession) > before }, "a reconnect")
+					s.Eventually(s.Timeout/2, func() bool { return of.Count(zktest.OpCreateSession) > before }, "a reconnect")
 				}
 				require.NoError(s.T, h.Context().Err(), "interruptions alone lose nothing")
 				last.bring(s, of, session)
-				require.Contains(s.T, last.reason, s.lost(h, s.timeout/2).Reason)
-				got := s.granted(next, s.timeout)
+				require.Contains(s.T, last.reason, s.lost(h, s.Timeout/2).Reason)
+				got := s.granted(next, s.Timeout)
 				require.Positive(s.T, got.Token().Compare(h.Token()))
-				require.NoError(s.T, got.Unlock(s.ctx))
-				again := s.lock(s.mutex(a), s.timeout)
+				require.NoError(s.T, got.Unlock(s.Ctx))
+				again := s.lock(s.mutex(a), s.Timeout)
 				require.Positive(s.T, again.Token().Compare(got.Token()))
-				require.NoError(s.T, again.Unlock(s.ctx))
+				require.NoError(s.T, again.Unlock(s.Ctx))
 			})
 		})
 	}
@@ -75,10 +75,10 @@ type contenders struct {
 func (s *scene) contend(n int) *contenders {
 	c := &contenders{s: s}
 	for i := range n {
-		c.clients = append(c.clients, s.dial(fmt.Sprintf("c%d", i)))
-		c.waits = append(c.waits, s.locking(s.ctx, s.mutex(c.clients[i])))
+		c.clients = append(c.clients, s.Dial(fmt.Sprintf("c%d", i)))
+		c.waits = append(c.waits, s.locking(s.Ctx, s.mutex(c.clients[i])))
 	}
-	s.granted(c.waits[0], s.timeout)
+	s.granted(c.waits[0], s.Timeout)
 	return c
 }
 
@@ -114,33 +114,33 @@ func TestReconnectsAreNoStorm(t *testing.T) {
 			"AllReconnectAgainAndAgain": {func(c *contenders) {
 				for range 5 {
 					c.s.Cut()
-					c.s.pass(c.s.timeout / 8)
+					c.s.Pass(c.s.Timeout / 8)
 				}
 			}, 0},
 			"AllAreCutOffForAWhile": {func(c *contenders) {
 				c.s.Refuse(true)
 				c.s.Cut()
-				c.s.pass(c.s.timeout / 3)
+				c.s.Pass(c.s.Timeout / 3)
 				c.s.Refuse(false)
 			}, 0},
-			"AllSessionsExpire": {func(c *contenders) { c.s.operator.(*zktest.Server).ExpireAll() }, 1},
+			"AllSessionsExpire": {func(c *contenders) { c.s.Operator.(*zktest.Server).ExpireAll() }, 1},
 		} {
 			t.Run(fmt.Sprintf("%s/%d", claim, n), func(t *testing.T) {
 				virtually(t, func(s *scene) {
 					all := s.contend(n)
-					s.pass(s.timeout)
+					s.Pass(s.Timeout)
 					since := newest(s.Faults)
-					require.NoError(s.T, all.clients[0].Close(s.ctx))
+					require.NoError(s.T, all.clients[0].Close(s.Ctx))
 					c.bring(all)
-					s.pass(30 * time.Second)
+					s.Pass(30 * time.Second)
 
 					made := creates(s.Faults, since)
 					for i, client := range all.clients[1:] {
-						require.Equal(s.T, c.creates, made[s.session(client)], "contender %d\n%s", i+1, s.Trace(100))
-						delete(made, s.session(client))
+						require.Equal(s.T, c.creates, made[s.Session(client)], "contender %d\n%s", i+1, s.Trace(100))
+						delete(made, s.Session(client))
 					}
 					require.Empty(s.T, made, "creates of sessions that are gone")
-					require.Len(s.T, s.nodes(), n-1)
+					require.Len(s.T, s.Nodes(), n-1)
 					work := 0
 					for _, r := range s.Requests() {
 						if r.N > since && r.Op != zktest.OpPing && r.Op != zktest.OpMulti && r.Op != zktest.OpCreateSession {
@@ -153,12 +153,12 @@ func TestReconnectsAreNoStorm(t *testing.T) {
 						go func() {
 							<-wait.done
 							if wait.err == nil {
-								_ = wait.hold.Unlock(s.ctx)
+								_ = wait.hold.Unlock(s.Ctx)
 							}
 						}()
 					}
 					for _, wait := range all.waits[1:] {
-						s.granted(wait, s.timeout)
+						s.granted(wait, s.Timeout)
 					}
 				})
 			})

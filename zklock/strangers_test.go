@@ -55,29 +55,29 @@ func TestStrangersAreIgnoredWhateverBecomesOfTheCreate(t *testing.T) {
 		t.Run(claim, func(t *testing.T) {
 			everywhere(t, func(s *scene) {
 				for _, name := range strangers {
-					require.NoError(s.T, s.operator.Create(s.path+"/"+name, nil))
+					require.NoError(s.T, s.Operator.Create(s.Path+"/"+name, nil))
 				}
 				// Another lock's directory, and a contender by its name, but the last.
-				require.NoError(s.T, s.operator.Create(s.path+"/nested/_c_"+aGUID+"-lock-0000000000", nil))
-				require.NoError(s.T, s.operator.Create(s.path+"/lock-99999999999", nil))
-				before := s.nodes()
+				require.NoError(s.T, s.Operator.Create(s.Path+"/nested/_c_"+aGUID+"-lock-0000000000", nil))
+				require.NoError(s.T, s.Operator.Create(s.Path+"/lock-99999999999", nil))
+				before := s.Nodes()
 				slices.Sort(before)
 
-				a, b := s.dial("a"), s.dial("b")
+				a, b := s.Dial("a"), s.Dial("b")
 				var seen [2]notes
-				fault(s.of(a))
-				h := s.lock(s.mutex(a, seen[0].option()), 2*s.timeout)
-				fault(s.of(b))
-				next := s.locking(s.ctx, s.mutex(b, seen[1].option()))
-				s.eventually(s.timeout, func() bool { return seen[1].times("config") > 0 }, "the waiter's first look")
+				fault(s.Of(a))
+				h := s.lock(s.mutex(a, seen[0].option()), 2*s.Timeout)
+				fault(s.Of(b))
+				next := s.locking(s.Ctx, s.mutex(b, seen[1].option()))
+				s.Eventually(s.Timeout, func() bool { return seen[1].times("config") > 0 }, "the waiter's first look")
 				require.False(s.T, next.returned())
-				require.NoError(s.T, h.Unlock(s.ctx))
-				got := s.granted(next, s.timeout)
+				require.NoError(s.T, h.Unlock(s.Ctx))
+				got := s.granted(next, s.Timeout)
 				require.Positive(s.T, got.Token().Compare(h.Token()))
-				require.NoError(s.T, got.Unlock(s.ctx))
+				require.NoError(s.T, got.Unlock(s.Ctx))
 
-				s.eventually(s.timeout, func() bool {
-					after := s.nodes()
+				s.Eventually(s.Timeout, func() bool {
+					after := s.Nodes()
 					slices.Sort(after)
 					return slices.Equal(before, after)
 				}, "a directory without a node of ours")
@@ -97,23 +97,23 @@ func TestStrangersAreIgnoredWhateverBecomesOfTheCreate(t *testing.T) {
 func TestAStrangerInLineIsWaitedFor(t *testing.T) {
 	everywhere(t, func(s *scene) {
 		stranger := "_c_" + aGUID + "-lock-0000000000"
-		require.NoError(s.T, s.operator.Create(s.path+"/"+stranger, nil))
-		a := s.dial("a")
+		require.NoError(s.T, s.Operator.Create(s.Path+"/"+stranger, nil))
+		a := s.Dial("a")
 		behind := make(chan string, 10)
 		m := s.mutex(a, zklock.WithTrace(&zklock.Trace{Waiting: func(_ zklock.Attempt, predecessor string, _ int) { behind <- predecessor }}))
-		_, err := m.TryLock(s.ctx)
+		_, err := m.TryLock(s.Ctx)
 		require.ErrorIs(s.T, err, zklock.ErrLocked)
-		next := s.locking(s.ctx, m)
+		next := s.locking(s.Ctx, m)
 		require.Equal(s.T, stranger, <-behind)
-		line, err := m.Queue(s.ctx)
+		line, err := m.Queue(s.Ctx)
 		require.NoError(s.T, err)
 		require.Len(s.T, line, 2)
 		require.Equal(s.T, stranger, line[0].Node)
 		require.Zero(s.T, line[0].Session, "nobody's session takes it away")
-		s.pass(2 * s.timeout)
+		s.Pass(2 * s.Timeout)
 		require.False(s.T, next.returned())
-		require.NoError(s.T, s.operator.Delete(s.path+"/"+stranger))
-		require.NoError(s.T, s.granted(next, s.timeout/2).Unlock(s.ctx))
+		require.NoError(s.T, s.Operator.Delete(s.Path+"/"+stranger))
+		require.NoError(s.T, s.granted(next, s.Timeout/2).Unlock(s.Ctx))
 		require.Empty(s.T, behind)
 	})
 }

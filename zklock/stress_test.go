@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
+	"github.com/zkfence/zkfence/internal/stage"
 	"github.com/zkfence/zkfence/zkconn"
 	"github.com/zkfence/zkfence/zklock"
 	"github.com/zkfence/zkfence/zktest"
@@ -42,7 +43,7 @@ func TestEverythingAtOnce(t *testing.T) {
 			seed, err = strconv.ParseUint(text, 10, 64)
 			require.NoError(s.T, err, stressSeed)
 		}
-		if _, ours := s.operator.(*zktest.Server); ours {
+		if _, ours := s.Operator.(*zktest.Server); ours {
 			length = 3 * time.Second // it answers faster
 		}
 		if testing.Short() {
@@ -53,15 +54,15 @@ func TestEverythingAtOnce(t *testing.T) {
 				s.T.Logf("seed: %s=%d", stressSeed, seed)
 			}
 		})
-		s.timeout = time.Second
-		require.Empty(s.T, s.nodes()) // the operator is connected
+		s.Timeout = time.Second
+		require.Empty(s.T, s.Nodes()) // the operator is connected
 		strangers := goleak.IgnoreCurrent()
 
 		st := &stress{s: s, clients: make([]atomic.Pointer[zkconn.Client], stressProcesses)}
 		for i := range stressLocks {
-			st.locks = append(st.locks, &contested{s.below(strconv.Itoa(i)), newGuarded(), newWitness()})
+			st.locks = append(st.locks, &contested{s.below(strconv.Itoa(i)), stage.NewLedger(), newWitness()})
 		}
-		st.ctx, st.stop = context.WithTimeout(s.ctx, length)
+		st.ctx, st.stop = context.WithTimeout(s.Ctx, length)
 		defer st.stop()
 		var wg sync.WaitGroup
 		for i := range stressProcesses {
@@ -75,7 +76,7 @@ func TestEverythingAtOnce(t *testing.T) {
 			require.NoError(s.T, l.broken())
 			holds += l.witness.count()
 			// A client that was closed while its link was broken leaves that to the server.
-			s.eventually(2*s.timeout, func() bool { return len(l.nodes()) == 0 }, "no node is left")
+			s.Eventually(2*s.Timeout, func() bool { return len(l.Nodes()) == 0 }, "no node is left")
 		}
 		require.NoError(s.T, goleak.Find(strangers))
 		s.T.Logf("%d holds, %d of them lost to one of %d faults or to themselves; %d writes, %d refused",
@@ -90,11 +91,11 @@ func TestEverythingAtOnce(t *testing.T) {
 // contested is one lock of the stress test.
 type contested struct {
 	*scene
-	file    *guarded
+	file    *stage.Ledger
 	witness *witness
 }
 
-func (l *contested) broken() error { return errors.Join(l.file.broken(), l.witness.broken()) }
+func (l *contested) broken() error { return errors.Join(l.file.Broken(), l.witness.broken()) }
 
 type stress struct {
 	s       *scene
@@ -133,7 +134,7 @@ func upTo(random *rand.Rand, d time.Duration) time.Duration {
 // process is a client and its contenders, restarted now and then.
 func (st *stress) process(i int, random *rand.Rand) {
 	for st.ctx.Err() == nil {
-		c, err := zkconn.Dial(st.ctx, st.s.servers, zkconn.WithSessionTimeout(st.s.timeout), zkconn.WithServerTick(200*time.Millisecond))
+		c, err := zkconn.Dial(st.ctx, st.s.Servers, zkconn.WithSessionTimeout(st.s.Timeout), zkconn.WithServerTick(200*time.Millisecond))
 		if err != nil {
 			if st.ctx.Err() == nil {
 				st.fail(err)
@@ -163,13 +164,13 @@ func (st *stress) contend(c *zkconn.Client, random *rand.Rand) {
 		opts = append(opts, zklock.WithEagerLoss())
 	}
 	l := st.locks[random.IntN(len(st.locks))]
-	m, err := zklock.New(c, l.path, opts...)
+	m, err := zklock.New(c, l.Path, opts...)
 	if err != nil {
 		st.fail(err)
 		return
 	}
 	for st.ctx.Err() == nil {
-		ctx, cancel := context.WithTimeout(st.ctx, upTo(random, 2*st.s.timeout))
+		ctx, cancel := context.WithTimeout(st.ctx, upTo(random, 2*st.s.Timeout))
 		var h *zklock.Hold
 		switch random.IntN(6) {
 		case 0:
@@ -203,12 +204,12 @@ func (st *stress) contend(c *zkconn.Client, random *rand.Rand) {
 // lost, cut off from the server or not.
 func (st *stress) hold(ctx context.Context, l *contested, h *zklock.Hold, random *rand.Rand) {
 	b := l.witness.granted(h)
-	if err := l.file.gate.Raise(h.Token()); err != nil {
+	if err := l.file.Raise(h.Token()); err != nil {
 		st.refused.Add(1)
 	}
 	pause, until := time.Millisecond+upTo(random, 10*time.Millisecond), time.Now()
 	if random.IntN(15) == 0 {
-		until = until.Add(st.s.timeout + upTo(random, st.s.timeout))
+		until = until.Add(st.s.Timeout + upTo(random, st.s.Timeout))
 		if random.IntN(3) > 0 {
 			of := st.s.For(b.session)
 			of.Freeze(zktest.BothWays)
@@ -236,7 +237,7 @@ func (st *stress) hold(ctx context.Context, l *contested, h *zklock.Hold, random
 }
 
 func (st *stress) write(l *contested, h *zklock.Hold) {
-	if err := l.file.write(st.s.ctx, h.Next()); err != nil {
+	if err := l.file.Write(st.s.Ctx, h.Next()); err != nil {
 		st.refused.Add(1)
 	} else {
 		st.written.Add(1)
@@ -246,7 +247,7 @@ func (st *stress) write(l *contested, h *zklock.Hold) {
 
 // release gives h up: here or elsewhere, with patience or without.
 func (st *stress) release(h *zklock.Hold, random *rand.Rand) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(st.ctx), upTo(random, st.s.timeout))
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(st.ctx), upTo(random, st.s.Timeout))
 	defer cancel()
 	if random.IntN(2) == 0 {
 		cancel()
@@ -272,7 +273,7 @@ func (st *stress) harm(random *rand.Rand) {
 			continue
 		}
 		st.faults.Add(1)
-		of, d := st.s.For(session), upTo(random, st.s.timeout*3/2)
+		of, d := st.s.For(session), upTo(random, st.s.Timeout*3/2)
 		what := random.IntN(10)
 		if what < 4 {
 			of.Cut()
@@ -283,7 +284,7 @@ func (st *stress) harm(random *rand.Rand) {
 			for _, l := range st.locks {
 				l.witness.ends(session)
 			}
-			if err := st.s.expire(session); err != nil && !errors.Is(err, zktest.ErrNoSession) {
+			if err := st.s.Expire(session); err != nil && !errors.Is(err, zktest.ErrNoSession) {
 				st.fail(err)
 			}
 			continue

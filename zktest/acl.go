@@ -148,8 +148,9 @@ func authenticate(scheme string, auth []byte, host string) (id, bool) {
 		if auth == nil {
 			break
 		}
-		user, _, _ := strings.Cut(string(auth), ":")
-		sum := sha1.Sum(auth)
+		who := decoded(string(auth))
+		user, _, _ := strings.Cut(who, ":")
+		sum := sha1.Sum([]byte(who))
 		return id{"digest", user + ":" + base64.StdEncoding.EncodeToString(sum[:])}, true
 	case "ip":
 		return id{"ip", host}, true

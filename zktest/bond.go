@@ -13,9 +13,8 @@ type bond struct {
 	ends     [2]bondEnd // the leader's, the follower's
 
 	// The leader's books.
-	acked    int64 // the last zxid that the follower has logged
-	synced   bool  // the follower has acknowledged all that the leader began with
-	proposed []proposed
+	acked  int64 // the last zxid that the follower has logged
+	synced bool  // the follower has acknowledged all that the leader began with
 }
 
 type bondEnd struct {
@@ -23,12 +22,6 @@ type bondEnd struct {
 	heard time.Duration // when anything came last
 	limit time.Duration // of the silence
 	watch int           // tells the latest watch
-}
-
-// proposed is a proposal that the follower has not acknowledged.
-type proposed struct {
-	zxid int64
-	at   time.Duration
 }
 
 func (e *Ensemble) newBond(leader, follower *member, epoch int64) *bond {

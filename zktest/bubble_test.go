@@ -19,7 +19,7 @@ type scene struct {
 	srv *zktest.Server
 }
 
-const sceneAddr = "10.0.0.1:2181"
+const sceneAddr = "192.0.2.1:2181"
 
 func inScene(t *testing.T, run func(w *scene), opts ...zktest.Option) {
 	t.Helper()

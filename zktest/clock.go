@@ -5,6 +5,10 @@ import "time"
 // never is later than every instant on the server's clock.
 const never = time.Duration(1<<63 - 1)
 
+// longest is the longest time that can be asked for: sums of a few are instants
+// that a Duration can still tell.
+const longest = 100 * 365 * 24 * time.Hour
+
 // now reads the server's clock, which stands still while it is stalled.
 func (s *Server) now() time.Duration {
 	if s.stalled != nil {

@@ -44,13 +44,11 @@ func (s *Server) serve(nc net.Conn) {
 		c.shut()
 		return
 	}
-	c.tap, c.host = t, t.host
+	c.tap, c.number, c.host = t, t.number, t.host
 	c.ids = []id{{"ip", t.host}}
 	s.mu.Lock()
 	closed := s.closed || s.member != nil && s.member.role == down
 	if !closed {
-		s.accepted++
-		c.number = s.accepted
 		s.conns[c] = struct{}{}
 		s.wg.Add(2)
 	}
@@ -173,7 +171,11 @@ func (c *conn) write() {
 }
 
 func (c *conn) send(frame []byte) bool {
-	switch c.tap.serverFrame(frame[4:]) {
+	instead, v := c.tap.serverFrame(frame[4:])
+	if instead != nil {
+		frame = wire.AppendFrame(nil, instead)
+	}
+	switch v {
 	case cut:
 		return false
 	case drop:
@@ -191,9 +193,11 @@ func (c *conn) send(frame []byte) bool {
 // author is whom this connection's writes are judged as. s.mu is held.
 func (c *conn) author() author { return author{session: c.session, ids: c.ids} }
 
+// identify adds an identity, unless the client has it already.
 func (c *conn) identify(who id) {
 	if !slices.Contains(c.ids, who) {
-		c.ids = append(c.ids, who)
+		// A new list: requests under way are judged by the old one.
+		c.ids = inHashOrder(append(slices.Clone(c.ids), who))
 	}
 }
 

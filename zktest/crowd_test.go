@@ -97,7 +97,7 @@ func TestCrowd(t *testing.T) {
 		_ = conns[i].Close()
 	}
 	s.Close()
-	require.Empty(t, s.sortedConns())
+	require.Empty(t, connected(s))
 	require.Zero(t, s.Watches())
 	each(func(i int) {
 		if _, err := conns[i].Read(make([]byte, 1)); err == nil {

@@ -109,14 +109,12 @@ func (c *canon) body(r request, d *wire.Decoder) string {
 		for range d.Count(12) {
 			list = append(list, fmt.Sprintf("%d %s:%s", d.Int32(), d.String(), d.String()))
 		}
-		slices.Sort(list)
 		return fmt.Sprintf(" %q", list) + c.stat(d)
 	case wire.OpWhoAmI:
 		var list []string
 		for range d.Count(8) {
 			list = append(list, d.String()+":"+d.String())
 		}
-		slices.Sort(list)
 		return fmt.Sprintf(" %q", list)
 	case wire.OpGetAllChildren, wire.OpAddWatch:
 		return fmt.Sprintf(" %d", d.Int32())

@@ -118,10 +118,7 @@ func (p *player) open(on int, o opening) {
 	case "last":
 		r.LastZxid = p.seen(0)
 	case "ahead":
-		r.LastZxid = p.seen(0) + 1
-		if !p.canon.exact {
-			r.LastZxid += 1 << 40 // others may write meanwhile
-		}
+		r.LastZxid = p.seen(-1)
 	}
 	payload := r.Append(nil)
 	payload = payload[:max(0, len(payload)-o.Cut)]

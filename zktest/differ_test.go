@@ -158,7 +158,7 @@ func (d *differ) record(op wire.Op, r *wire.Decoder) string {
 		for i, n := 0, r.Count(12); i < n; i++ {
 			list = append(list, fmt.Sprintf("%d %s:%s", r.Int32(), r.String(), r.String()))
 		}
-		return fmt.Sprintf(" acl=%q", sorted(list)) + d.stat(r)
+		return fmt.Sprintf(" acl=%q", list) + d.stat(r)
 	case wire.OpMulti, wire.OpMultiRead:
 		return d.results(r)
 	case wire.OpGetEphemerals:
@@ -170,7 +170,7 @@ func (d *differ) record(op wire.Op, r *wire.Decoder) string {
 		for i, n := 0, r.Count(8); i < n; i++ {
 			list = append(list, r.String()+":"+r.String())
 		}
-		return fmt.Sprintf(" ids=%q", sorted(list))
+		return fmt.Sprintf(" ids=%q", list)
 	case wire.OpAddWatch:
 		return fmt.Sprintf(" error=%d", r.Int32())
 	case wire.OpSASL:

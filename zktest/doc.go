@@ -32,20 +32,42 @@
 // # Faults
 //
 // Everything that a client can suffer is a method of Server, by way of Faults
-// and Target: Cut, DropReply, DropRequest, Refuse, Blackhole, Freeze,
+// and Target: Cut, DropReply, DropRequest, FailReply, Refuse, Blackhole, Freeze,
 // HalfHandshake, Steal, NewSession, ZxidAhead on every connection, or on one
 // client's by For and From; and on the server itself Expire, Stall, Wipe,
-// SetSequence, Delete. At and AtReply do something at the very moment when a
+// SetSequence, Set, Delete. At and AtReply do something at the very moment when a
 // request arrives or is about to be answered. Count and Requests tell what has
 // been sent, Trace prints it, and Follow tells all of it as it comes, to a
 // slog.Logger by way of LogTo.
+//
+// A fault on an operation takes it at its word, and clients have several for one
+// thing: go-zookeeper creates by OpCreate, Curator by OpCreate2. AnyCreate means
+// every create, AnyOp every request, and Pending tells whether there is a fault
+// that has met none.
+//
+// What is broken, and who takes it back:
+//
+//	                                   Target.Heal  HealAll of  Ensemble.  Ensemble.  Network.
+//	                                                Faults      Heal       HealAll    HealAll
+//	faults on that very target         yes          yes         -          yes        -
+//	faults on every other target       -            yes         -          yes        -
+//	Isolate, CutOneWay, Depose, Lag    -            -           yes        yes        -
+//	Stall, Kill                        -            -           -          yes        -
+//	Partition, PartitionOneWay         -            -           -          -          yes
+//
+// Server.Heal and Proxy.Heal are Target.Heal for the target that is everybody: what
+// was made by For or From stays. Ensemble.HealAll means the faults of all servers,
+// otherwise HealAll those of the one. Stall(false) and Restart end what they are
+// about. Hooks, connections and sessions that have ended, and what an operator has
+// done stay.
 //
 // # Ensembles
 //
 // NewEnsemble starts several servers that agree on one log, as ZooKeeper's do.
 // Each serves clients at an address of its own; between them there are no sockets
 // but a model of Zab, ZooKeeper's protocol, on one mutex and one clock, so that it
-// runs in virtual time too, and there a seed repeats bit for bit. What it models:
+// runs in virtual time too, and there a seed repeats bit for bit, if no client
+// shuffles its servers (package bubble has the conditions). What it models:
 //
 //   - Writes, Syncs and handshakes go to the leader, which judges writes by all that
 //     it has proposed, and commits what a majority has logged. The others apply it
@@ -69,7 +91,7 @@
 //
 // Isolate, CutOneWay, Depose, Elect, Lag, Kill and Restart break it, Heal takes back
 // what can be; Stall of a server stops its process. AwaitLeader waits for an
-// election.
+// election, Followers tells who has joined; Trace and Count are of all servers.
 //
 //	ens := zktest.NewEnsemble(t, 3)
 //	conn, _, err := zk.Connect(ens.Addrs(), 5*time.Second)
@@ -101,8 +123,8 @@
 //     world, digest, ip and auth are enforced.
 //   - closeSession; reconfig, which is disabled; sasl, answered without a token.
 //   - The words ruok, srvr, stat, mntr, conf, cons, crst, srst, dump, wchs, wchp,
-//     wchc and isro, with the lines of the real ones. What has no meaning here, such
-//     as latencies, is 0.
+//     wchc, isro, envi, dirs and gtmk, with the lines of the real ones. What has no
+//     meaning here, such as latencies, is 0 or <NA>.
 //
 // Anything else gets error -6, and the connection ends.
 //
@@ -119,19 +141,24 @@
 //     clean up when their connection ends.
 //   - There are no quotas: nodes below /zookeeper/quota are like any other. They
 //     limit nobody by default, and few clients know of them.
-//   - The words envi, dirs, hash, gtmk and stmk are unknown, for they are about a
-//     Java process and its files; mntr has no lines for each top-level znode, for
+//   - The words hash and stmk are unknown, for they are about checks of files and
+//     the log of a Java process; mntr has no lines for each top-level znode, for
 //     they are of as many names as a test has.
-//   - A setACL counts at once. ZooKeeper judges what comes behind it in one flight
-//     by the old list or by the new one, as chance has it.
+//   - A setACL counts at once, and a multi that fails leaves nothing behind.
+//     ZooKeeper judges what comes behind a setACL in one flight by the old list or by
+//     the new one, as chance has it, and what comes behind a multi that asks for a TTL
+//     without giving one as if what stands before that in the multi had been done.
 //   - A null path in a multi is refused as what cannot be read, under a zxid of
 //     its own. ZooKeeper shows that zxid with the next write, and sends the body
 //     of an empty multi behind the error.
 //   - A createSession from a client is an operation that nobody knows. ZooKeeper
 //     gives the connection another session.
-//   - Requests of a client are not read while 16 MiB of answers wait for it, and
-//     once 64 MiB of events do, or 10 s after its connection should have ended,
-//     it is cut off. ZooKeeper keeps all, until its memory ends.
+//   - A client may have as many connections as it likes. ZooKeeper closes those
+//     beyond 60 from one address, unless maxClientCnxns says otherwise.
+//   - Requests of a client are not read while 16 MiB wait: answers for it, and in an
+//     ensemble what it has asked for and the leader has not carried out. Once 64 MiB
+//     of events wait, or 10 s after its connection should have ended, it is cut off.
+//     ZooKeeper keeps all, until its memory ends.
 //   - A session that a client closes or loses is gone in the same instant; no
 //     request that races with its end is answered with "session expired".
 //

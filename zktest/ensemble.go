@@ -30,6 +30,11 @@ type Ensemble struct {
 
 // NewEnsemble starts an ensemble of n servers for a test and closes it when the
 // test ends. It fails the test if it cannot start.
+//
+// What happens between servers follows from WithSeed and from when they are asked
+// for what. It repeats in virtual time alone, and if every client is given one
+// address, or does not shuffle them: which server go-zookeeper comes to is chance
+// otherwise. Package bubble has all the conditions.
 func NewEnsemble(tb TB, n int, opts ...Option) *Ensemble {
 	tb.Helper()
 	e, err := StartEnsemble(n, opts...)
@@ -46,9 +51,9 @@ func NewEnsemble(tb TB, n int, opts ...Option) *Ensemble {
 // at once, the last one leads, and the epoch is 1. The error names an option
 // that makes no sense, or says why there is no port.
 func StartEnsemble(n int, opts ...Option) (*Ensemble, error) {
-	c := defaults()
-	for _, o := range opts {
-		o(&c)
+	c, err := configured(opts)
+	if err != nil {
+		return nil, err
 	}
 	if err := c.checkEnsemble(n); err != nil {
 		return nil, err

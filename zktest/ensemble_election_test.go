@@ -2,6 +2,7 @@ package zktest_test
 
 import (
 	"context"
+	"math"
 	"net"
 	"testing"
 	"time"
@@ -111,6 +112,43 @@ func TestElections(t *testing.T) {
 				})
 			})
 		}
+	})
+
+	t.Run("BringSomebodyUpToDateWhileOthersWrite", func(t *testing.T) {
+		inQuorum(t, func(q *quorum) {
+			a := q.raw(q.srv[1], "A", long)
+			const writes = 500
+			for i := range writes {
+				if i%25 == 0 {
+					q.ens.Kill(q.srv[0])
+					q.ens.Restart(q.srv[0])
+				}
+				a.send(wire.OpCreate, create("/n", "x", 2, open...))
+				time.Sleep(45 * time.Millisecond)
+			}
+			for range writes {
+				_, err := a.next()
+				require.NoError(q, err)
+			}
+			time.Sleep(time.Second)
+			require.Len(q, q.srv[0].Children("/"), writes+1)
+		}, zktest.WithPeerDelay(0, 100*time.Millisecond))
+	})
+
+	t.Run("AreNotUndoneByALeaderOfThePast", func(t *testing.T) {
+		inQuorum(t, func(q *quorum) {
+			q.ens.Depose()
+			second := q.leader()
+			w := q.raw(second, "W", long)
+			require.Equal(q, wire.OK, w.must(wire.OpCreate, create("/kept", "", 0, open...)).Err)
+			q.settle()
+			// The one follower left hears two servers: one that still leads epoch 1.
+			q.ens.Kill(second)
+			q.ens.Heal()
+			require.Equal(q, int64(3), epochOf(q.leader().Zxid()))
+			q.settle()
+			require.True(q, q.ens.Leader().Exists("/kept"))
+		})
 	})
 
 	t.Run("NeedAMajority", func(t *testing.T) {
@@ -238,11 +276,17 @@ func TestEnsembleOptions(t *testing.T) {
 		return l
 	}
 	for want, try := range map[string]func() error{
-		"ensemble of 0":  func() error { _, err := zktest.StartEnsemble(0); return err },
-		"WithListeners":  func() error { _, err := zktest.StartEnsemble(3, zktest.WithListener(ln())); return err },
-		"1 listeners":    func() error { _, err := zktest.StartEnsemble(3, zktest.WithListeners(ln())); return err },
-		"sync limit 0":   func() error { _, err := zktest.StartEnsemble(3, zktest.WithSyncLimit(0)); return err },
-		"peer delay":     func() error { _, err := zktest.StartEnsemble(3, zktest.WithPeerDelay(2, 1)); return err },
+		"ensemble of 0":    func() error { _, err := zktest.StartEnsemble(0); return err },
+		"WithListeners":    func() error { _, err := zktest.StartEnsemble(3, zktest.WithListener(ln())); return err },
+		"ensemble of 1000": func() error { _, err := zktest.StartEnsemble(1000); return err },
+		"1 listeners":      func() error { _, err := zktest.StartEnsemble(3, zktest.WithListeners(ln())); return err },
+		"sync limit 0":     func() error { _, err := zktest.StartEnsemble(3, zktest.WithSyncLimit(0)); return err },
+		"peer delay":       func() error { _, err := zktest.StartEnsemble(3, zktest.WithPeerDelay(2, 1)); return err },
+		"sync limit 922":   func() error { _, err := zktest.StartEnsemble(3, zktest.WithSyncLimit(math.MaxInt)); return err },
+		"peer delay from 0s to 2562047h": func() error {
+			_, err := zktest.StartEnsemble(3, zktest.WithPeerDelay(0, math.MaxInt64))
+			return err
+		},
 		"apply delay":    func() error { _, err := zktest.StartEnsemble(3, zktest.WithApplyDelay(-1, 1)); return err },
 		"election time":  func() error { _, err := zktest.StartEnsemble(3, zktest.WithElectionTime(2, 1)); return err },
 		"tick":           func() error { _, err := zktest.StartEnsemble(3, zktest.WithTick(0)); return err },

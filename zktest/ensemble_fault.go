@@ -55,7 +55,11 @@ func (e *Ensemble) Depose() *Server {
 		e.link(o, old.member).cut()
 	}
 	for _, o := range e.members {
-		if o.bond != nil && o.bond.leader == old.member {
+		switch {
+		case o.bond == nil || o.bond.leader != old.member:
+		case o.s.stalled != nil:
+			o.bond.tell(o) // notices once it goes on
+		default:
 			o.look()
 		}
 	}
@@ -80,17 +84,17 @@ func (e *Ensemble) Elect() {
 // an old view, and those that have seen a newer one are refused until it has
 // caught up. The answers to writes, Syncs and the handshakes of new sessions at
 // that server are as late. It holds for what waits already, so that a lag of 0
-// lets the server catch up at once. Lag panics if d is negative or s is none of
-// the ensemble's servers.
+// lets the server catch up at once. More than a century is one. Lag panics if d is
+// negative or s is none of the ensemble's servers.
 func (e *Ensemble) Lag(s *Server, d time.Duration) {
 	if d < 0 {
-		panic(fmt.Sprintf("zktest: lag of %v", d))
+		panic(fmt.Sprintf("zktest: Lag: %v is negative", d))
 	}
 	m := e.own(s)
 	e.group.mu.Lock()
 	defer e.group.unlock()
 	s.acted("Lag", Request{}, d.String())
-	m.apply.setLag(m, d)
+	m.apply.setLag(m, min(d, longest))
 }
 
 // Kill ends a server's process: its connections to clients and to other servers
@@ -146,10 +150,10 @@ func (e *Ensemble) own(s *Server) *member {
 
 // goOn has a server that was stalled do what came due meanwhile.
 func (m *member) goOn() {
-	held := m.held
+	held, at := m.held, m.e.agenda.now()
 	m.held = nil
-	for i, do := range held {
-		m.at(m.e.agenda.now()+time.Duration(i), do)
+	for _, do := range held {
+		at = m.at(at+1, do)
 	}
 	m.e.announce()
 	m.e.reconsider()

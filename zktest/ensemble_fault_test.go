@@ -270,8 +270,25 @@ func TestLag(t *testing.T) {
 			q.ens.Elect()
 			time.Sleep(time.Second)
 			require.True(q, late.Exists("/n"), "it serves nobody before it has applied what is committed")
+			q.ens.Lag(late, 0)
+			time.Sleep(time.Second) // it panics if it applies anything twice
 		})
 	})
+}
+
+func TestACutHoldsWhatIsOnItsWay(t *testing.T) {
+	inQuorum(t, func(q *quorum) {
+		a := q.raw(q.srv[2], "A", long)
+		a.send(wire.OpCreate, create("/n", "", 0, open...))
+		time.Sleep(250 * time.Millisecond) // the commit has set out
+		q.ens.Isolate(q.srv[0])
+		time.Sleep(time.Second)
+		require.True(q, q.srv[1].Exists("/n"))
+		require.False(q, q.srv[0].Exists("/n"))
+		q.ens.Heal()
+		time.Sleep(time.Second)
+		require.True(q, q.srv[0].Exists("/n"))
+	}, zktest.WithPeerDelay(100*time.Millisecond, 100*time.Millisecond))
 }
 
 func TestAStalledServerIsGivenUp(t *testing.T) {

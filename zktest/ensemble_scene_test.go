@@ -23,7 +23,7 @@ const (
 // quorum is an ensemble of three in virtual time; the third server leads first.
 type quorum struct {
 	*testing.T
-	net *zktest.Network
+	net *zktest.Network // nil over TCP
 	ens *zktest.Ensemble
 	srv []*zktest.Server
 }
@@ -35,7 +35,7 @@ func inQuorum(t *testing.T, run func(q *quorum), opts ...zktest.Option) {
 		t.Cleanup(n.Close)
 		var lns []net.Listener
 		for i := range 3 {
-			ln, err := n.Listen(fmt.Sprintf("10.0.0.%d:2181", i+1))
+			ln, err := n.Listen(fmt.Sprintf("192.0.2.%d:2181", i+1))
 			require.NoError(t, err)
 			lns = append(lns, ln)
 		}
@@ -48,9 +48,16 @@ func inQuorum(t *testing.T, run func(q *quorum), opts ...zktest.Option) {
 // dial opens a connection to a server and says nothing on it.
 func (q *quorum) dial(s *zktest.Server, host string) *rawClient {
 	q.Helper()
-	nc, err := q.net.Dialer(host)("tcp", s.Addr(), time.Second)
+	nc, err := q.connect(s, host)
 	require.NoError(q, err)
 	return rawOver(q, nc)
+}
+
+func (q *quorum) connect(s *zktest.Server, host string) (net.Conn, error) {
+	if q.net == nil {
+		return net.Dial("tcp", s.Addr())
+	}
+	return q.net.Dialer(host)("tcp", s.Addr(), time.Second)
 }
 
 // raw opens a session at a server.

@@ -190,6 +190,24 @@ func TestEnsembleSessions(t *testing.T) {
 		})
 	})
 
+	t.Run("BeginBeforeWhatWasSentWithTheHandshake", func(t *testing.T) {
+		for i := range 3 {
+			inQuorum(t, func(q *quorum) {
+				a := q.dial(q.srv[i], "A")
+				a.write(wire.ConnectRequest{TimeoutMs: 40_000}.Append(nil))
+				w, r := a.send(wire.OpCreate, create("/n", "", 0, open...)), a.send(wire.OpExists, watched("/n", false))
+				_, err := wire.ReadFrame(a.r, wire.MaxFrame)
+				require.NoError(q, err)
+				for _, xid := range []int32{w, r} {
+					f, err := a.next()
+					require.NoError(q, err)
+					require.Equal(q, xid, f.Xid)
+					require.Equal(q, wire.OK, f.Err)
+				}
+			})
+		}
+	})
+
 	t.Run("AreStolenFromAtAnyServer", func(t *testing.T) {
 		inQuorum(t, func(q *quorum) {
 			a := q.raw(q.srv[0], "A", long)

@@ -1,6 +1,7 @@
 package zktest_test
 
 import (
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -9,6 +10,50 @@ import (
 	"github.com/zkfence/zkfence/internal/wire"
 	"github.com/zkfence/zkfence/zktest"
 )
+
+// A server that hears nothing from its leader kept all that a client sent. What
+// cannot be carried out is not read, until it can be.
+func TestEnsembleRequestsThatWait(t *testing.T) {
+	flood := func(q *quorum, c *rawClient, healed func()) {
+		const frames, size = 60, 1 << 19
+		var sent atomic.Int32
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			for range frames {
+				c.send(wire.OpSetData, setData("/", string(make([]byte, size)), -1))
+				sent.Add(1)
+			}
+		}()
+		time.Sleep(time.Second)
+		require.Less(q, sent.Load(), int32(40))
+		q.ens.Heal()
+		healed()
+		<-done
+		c.must(wire.OpSync, onPath("/"))
+	}
+
+	t.Run("ForTheLeader", func(t *testing.T) {
+		inQuorum(t, func(q *quorum) {
+			c := q.raw(q.srv[0], "A", long)
+			q.ens.Isolate(q.srv[0])
+			flood(q, c, func() {})
+		})
+	})
+
+	t.Run("ForTheirSession", func(t *testing.T) {
+		inQuorum(t, func(q *quorum) {
+			old := q.raw(q.srv[0], "A", long)
+			c := q.dial(q.srv[0], "A")
+			q.ens.Isolate(q.srv[0])
+			c.write(wire.ConnectRequest{TimeoutMs: 10_000, Session: old.session, Password: old.password}.Append(nil))
+			flood(q, c, func() {
+				_, err := wire.ReadFrame(c.r, wire.MaxFrame)
+				require.NoError(q, err)
+			})
+		})
+	})
+}
 
 func TestEnsembleWrites(t *testing.T) {
 	t.Run("ReachEveryServer", func(t *testing.T) {

@@ -12,6 +12,7 @@ type errand struct {
 	n     uint64 // its number at the server that was asked
 	c     *conn  // who asked; nil for an operator
 	waits bool   // for the leader
+	size  int    // of the request
 
 	// One of the two: a write, whose transaction comes back through the log; or
 	// something to do, possibly nothing, whose end is awaited as a Sync is.
@@ -22,8 +23,11 @@ type errand struct {
 	t      *txn
 	stats  []Stat
 
-	err  error         // of an operator's
-	done chan struct{} // closed at the end of an operator's
+	// Of an operator's. Once done is closed, they are the operator's to read, and
+	// the leader may yet carry it out.
+	err       error
+	forgotten bool
+	done      chan struct{} // closed at the end
 }
 
 // origin tells which request a transaction comes from.
@@ -42,6 +46,7 @@ func (m *member) receive(c *conn, payload []byte) {
 		return
 	case c.greeting:
 		c.held = append(c.held, payload)
+		c.out.hold(len(payload))
 		return
 	case c.session == 0:
 		s.connect(c, payload)
@@ -64,7 +69,8 @@ func (m *member) receive(c *conn, payload []byte) {
 	if !m.heardFrom(c) {
 		return
 	}
-	r := &errand{c: c}
+	r := &errand{c: c, size: len(payload)}
+	c.out.hold(r.size)
 	switch {
 	case isWrite(h.Op):
 		who := c.author()
@@ -136,6 +142,7 @@ func (m *member) drain(c *conn) {
 		r := c.line[0]
 		c.line[0] = nil
 		c.line = c.line[1:]
+		c.out.release(r.size)
 		r.finish(r.t, r.stats)
 	}
 }
@@ -149,7 +156,7 @@ func (m *member) forsake() {
 	slices.Sort(numbers)
 	for _, n := range numbers {
 		if r := m.waiting[n]; r.done != nil {
-			r.err = ErrNotServing
+			r.err, r.forgotten = ErrNotServing, true
 			m.s.told = append(m.s.told, r.done)
 		}
 	}
@@ -162,6 +169,9 @@ func (s *Server) command(run func(leader *Server) error) error {
 	s.mu.Lock()
 	if s.member == nil {
 		defer s.unlock()
+		if s.closed {
+			return ErrNotServing
+		}
 		return run(s)
 	}
 	if !s.member.serving || s.stalled != nil {
@@ -170,8 +180,11 @@ func (s *Server) command(run func(leader *Server) error) error {
 	}
 	r := &errand{done: make(chan struct{})}
 	r.run = func(leader *Server) error {
-		r.err = run(leader)
-		return r.err
+		err := run(leader)
+		if !r.forgotten {
+			r.err = err
+		}
+		return err
 	}
 	s.member.submit(r)
 	s.unlock()

@@ -15,7 +15,7 @@ import (
 func ExampleNetwork_Partition() {
 	network := zktest.NewNetwork(1)
 	defer network.Close()
-	listener, err := network.Listen("10.0.0.1:2181")
+	listener, err := network.Listen("192.0.2.1:2181")
 	if err != nil {
 		panic(err)
 	}
@@ -41,9 +41,9 @@ func ExampleNetwork_Partition() {
 	_, _, gone, err := b.GetW("/leader")
 	fmt.Println("b watches:", err == nil)
 
-	network.Partition("a", "10.0.0.1")
+	network.Partition("a", "192.0.2.1")
 	fmt.Println("b sees", (<-gone).Type)
-	network.Heal("a", "10.0.0.1")
+	network.Heal("a", "192.0.2.1")
 	until(zk.StateExpired, states)
 	fmt.Println("a has expired")
 	// Output:

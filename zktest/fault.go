@@ -82,7 +82,9 @@ type rule struct {
 	sel  selector
 	kind ruleKind
 	op   Op
-	left int // times it still applies; below 0: always
+	code Code // of failReply
+	left int  // times it still applies; below 0: always
+	met  bool
 }
 
 type ruleKind uint8
@@ -92,6 +94,7 @@ const (
 	dropReply
 	steal
 	newSession
+	failReply
 )
 
 func newFaults() *Faults {
@@ -135,19 +138,22 @@ func (f *Faults) holds(t *tap, what func(*mode) bool) (yes bool) {
 }
 
 // applies takes one use of the first rule of a kind that matches. f.mu is held.
-func (f *Faults) applies(t *tap, kind ruleKind, op Op) bool {
+func (f *Faults) applies(t *tap, kind ruleKind, op Op) bool { return f.take(t, kind, op) != nil }
+
+func (f *Faults) take(t *tap, kind ruleKind, op Op) *rule {
 	for i, r := range f.rules {
 		if r.kind != kind || !r.sel.matches(t.host, t.session) || !covers(r.op, op) {
 			continue
 		}
+		r.met = true
 		if r.left > 0 {
 			if r.left--; r.left == 0 {
 				f.rules = slices.Delete(f.rules, i, i+1)
 			}
 		}
-		return true
+		return r
 	}
-	return false
+	return nil
 }
 
 // announce wakes whoever waits for the end of a freeze. f.mu is held; the

@@ -1,6 +1,7 @@
 package zktest_test
 
 import (
+	"fmt"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -83,6 +84,80 @@ func TestFaults(t *testing.T) {
 			b, _, _ = w.back("B", b)
 		}
 		b.must(wire.OpCreate, create("/b", "", 0, open...))
+	})
+
+	fault("AnyCreateMeetsEveryCreate", func(w *scene, a, b *rawClient) {
+		for i, op := range []wire.Op{wire.OpCreate, wire.OpCreate2, wire.OpCreateContainer, wire.OpCreateTTL} {
+			w.srv.DropReply(zktest.AnyCreate, 1)
+			path, body := fmt.Sprintf("/n%d", i), create(fmt.Sprintf("/n%d", i), "", 0, open...)
+			switch op {
+			case wire.OpCreateContainer:
+				body = create(path, "", 4, open...)
+			case wire.OpCreateTTL:
+				body = createTTL(path, "", 5, 1000, open...)
+			}
+			a.must(wire.OpExists, watched(path, false))
+			a.send(op, body)
+			a.gone()
+			require.True(w, w.srv.Exists(path), op)
+			a, _, _ = w.back("A", a)
+		}
+		require.Equal(w, 4, w.srv.Count(zktest.AnyCreate))
+		w.srv.DropReply(zktest.AnyCreate, 1)
+		b.must(wire.OpMulti, multi(sub{wire.OpCreate, create("/m", "", 0, open...)}))
+		require.Equal(w, 1, w.srv.Pending(), "a multi is no create")
+	})
+
+	fault("FailReplyRefusesInTurnAndChangesNothing", func(w *scene, a, b *rawClient) {
+		before := w.srv.Zxid()
+		w.srv.For(a.session).FailReply(zktest.AnyOp, zktest.CodeNoAuth, 3)
+		own := a.send(wire.OpCreate, create("/a", "", 0, open...))
+		all := a.send(wire.OpMulti, multi(sub{wire.OpCreate, create("/m", "", 0, open...)}))
+		read := a.send(wire.OpGetData, watched("/", true))
+		last := a.send(wire.OpGetData, watched("/", false))
+		for _, xid := range []int32{own, all, read} {
+			f, err := a.next()
+			require.NoError(w, err)
+			require.Equal(w, wire.ReplyHeader{Xid: xid, Zxid: before, Err: wire.NoAuth}, f.ReplyHeader)
+			require.Empty(w, f.body)
+		}
+		f, err := a.next()
+		require.NoError(w, err)
+		require.Equal(w, last, f.Xid)
+		require.Equal(w, zktest.CodeOK, f.Err, "three times are three times")
+		require.Equal(w, before, w.srv.Zxid())
+		require.Zero(w, w.srv.Watches())
+		met := w.srv.For(a.session).Requests()[1]
+		require.Equal(w, []any{"FailReply", zktest.CodeNoAuth, zktest.OpCreate, "/a"}, []any{met.Fault, met.Err, met.Op, met.Path})
+		b.must(wire.OpCreate, create("/b", "", 0, open...))
+		require.Panics(w, func() { w.srv.FailReply(zktest.AnyOp, zktest.CodeOK, 1) })
+	})
+
+	fault("PendingCountsWhatHasNotHappened", func(w *scene, a, b *rawClient) {
+		require.Zero(w, w.srv.Pending())
+		w.srv.DropReply(zktest.OpCreate2, 2)
+		w.srv.For(a.session).DropRequest(zktest.OpDelete, -1)
+		w.srv.From("B").Steal(1)
+		stop := w.srv.AtReply(zktest.OpSync, func(zktest.Request) {})
+		w.srv.OnRequest(func(zktest.Request) {})
+		require.Equal(w, []int{5, 1, 1, 0, 0}, []int{w.srv.Pending(), w.srv.For(a.session).Pending(),
+			w.srv.From("B").Pending(), w.srv.From("A").Pending(), w.srv.For(b.session).Pending()})
+		a.send(wire.OpDelete, versioned("/x", -1))
+		a.gone()
+		require.Equal(w, 4, w.srv.Pending(), "what always happens has, if it has once")
+		b.send(wire.OpCreate2, create("/b", "", 0, open...))
+		b.gone()
+		require.Equal(w, 3, w.srv.Pending())
+		stop()
+		require.Equal(w, 2, w.srv.Pending())
+		w.srv.HealAll()
+		require.Zero(w, w.srv.Pending())
+	})
+
+	fault("SeenKnowsEverySessionThatThereWas", func(w *scene, a, _ *rawClient) {
+		require.NoError(w, w.srv.Expire(a.session))
+		require.True(w, w.srv.Seen(a.session))
+		require.False(w, w.srv.Seen(a.session+1))
 	})
 
 	fault("RefuseClosesNewConnectionsAndLeavesExistingOnes", func(w *scene, a, _ *rawClient) {

@@ -64,6 +64,12 @@ func (s *Server) wordFor(word string) func(c *conn, b *strings.Builder) {
 		return func(_ *conn, b *strings.Builder) { s.mntr(b) }
 	case "conf":
 		return func(_ *conn, b *strings.Builder) { s.conf(b) }
+	case "envi":
+		return func(_ *conn, b *strings.Builder) { environment(b) }
+	case "dirs":
+		return say("datadir_size: 0\nlogdir_size: 0\n")
+	case "gtmk":
+		return say("306") // what is logged unless told otherwise
 	case "dump":
 		return s.dump
 	case "wchs":

@@ -18,7 +18,7 @@ import (
 )
 
 // words are those that both servers answer.
-var words = []string{"ruok", "isro", "srvr", "stat", "cons", "crst", "srst", "mntr", "conf", "dump", "wchs", "wchp", "wchc"}
+var words = []string{"ruok", "isro", "srvr", "stat", "cons", "crst", "srst", "mntr", "conf", "dump", "wchs", "wchp", "wchc", "envi", "dirs", "gtmk"}
 
 // ask sends a word and returns the whole answer.
 func ask(t *testing.T, addr, word string) string {
@@ -60,6 +60,7 @@ func shapes(answer, path string) []string {
 		{`0x[0-9a-f]+`, "HEX"},
 		{`\w{3} \w{3} \d\d \d\d:\d\d:\d\d UTC \d{4}`, "DATE"},
 		{`Dir=.*`, "Dir=DIR"},
+		{`((?:host|java|os|user)\.[\w.]+)=.*`, "$1=TEXT"},
 		{`lop=\w+`, "lop=OP"},
 		{`-?\d+\.\d+(?:E-?\d+)?([\n/])`, "FLOAT$1"},
 		{`([ =(\t/\[:])-?\d+`, "${1}INT"},

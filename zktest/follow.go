@@ -15,11 +15,16 @@ type follower struct {
 // stop ends the calls, but does not wait for one under way.
 //
 // fn runs with no lock held on whichever goroutine comes along, for a moment
-// after the event: it must neither block nor end its goroutine. Without a
+// after the event: it must neither block nor end its goroutine. So it must not
+// change anything on a server of an ensemble, by Delete or Expire say: the
+// goroutine that waits for fn may be the one that would carry it out. Without a
 // follower nothing is spent on them.
 //
 //	s.Follow(zktest.LogTo(slog.New(slog.NewTextHandler(t.Output(), nil))))
 func (t *Target) Follow(fn func(Entry)) (stop func()) {
+	if fn == nil {
+		panic("zktest: Follow: the function is nil")
+	}
 	f, w := t.f, &follower{sel: t.sel, fn: fn}
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -32,6 +32,21 @@ func told(entries []zktest.Entry) (lines []string) {
 	return lines
 }
 
+func TestTheEndOfASessionIsOnItsConnection(t *testing.T) {
+	s := zktest.New(t)
+	ended := make(chan zktest.Entry, 1)
+	s.Follow(func(e zktest.Entry) {
+		if e.Kind == zktest.Ended {
+			ended <- e
+		}
+	})
+	s.Refuse(true) // what is refused has a number as well
+	dialRaw(t, s.Addr()).gone()
+	s.Refuse(false)
+	connectRaw(t, s.Addr()).must(wire.OpCloseSession, nil)
+	require.Equal(t, 2, (<-ended).Conn)
+}
+
 func TestFollow(t *testing.T) {
 	follow := func(target *zktest.Target) *[]zktest.Entry {
 		var got []zktest.Entry

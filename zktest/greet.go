@@ -95,7 +95,9 @@ func (t *tap) noteWelcome(r wire.ConnectResponse) (*call, []*hook) {
 	if r.Session != 0 {
 		t.session = r.Session
 		t.began(r.Session)
-		f.seen[r.Session] = credentialsFrom(r)
+		if f.infers { // a server knows its sessions itself
+			f.seen[r.Session] = credentialsFrom(r)
+		}
 	}
 	if len(t.waiting) == 0 {
 		return nil, nil

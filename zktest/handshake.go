@@ -65,6 +65,7 @@ func (m *member) greeted(c *conn, id int64, timeout time.Duration) {
 	held := c.held
 	c.held = nil
 	for _, payload := range held {
+		c.out.release(len(payload))
 		if !c.over {
 			m.receive(c, payload)
 		}

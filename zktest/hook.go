@@ -18,29 +18,33 @@ type hook struct {
 //
 // fn runs on the connection's own goroutine with no lock held. While it blocks,
 // that request waits and so do those behind it on the same connection; it must
-// have returned before the server is closed.
+// have returned before the server is closed. It panics if fn is nil, as do the
+// other methods that take a function.
 func (t *Target) OnRequest(fn func(Request)) (stop func()) {
-	return t.hook(&hook{op: everyOp, fn: fn})
+	return t.hook("OnRequest", &hook{op: everyOp, fn: fn})
 }
 
 // OnReply calls fn for every reply, before any fault looks at it and before the
 // client has it, and otherwise as OnRequest does.
 func (t *Target) OnReply(fn func(Request)) (stop func()) {
-	return t.hook(&hook{op: everyOp, reply: true, fn: fn})
+	return t.hook("OnReply", &hook{op: everyOp, reply: true, fn: fn})
 }
 
 // At calls fn once, at the target's next request of kind op, as OnRequest does.
 func (t *Target) At(op Op, fn func(Request)) (stop func()) {
-	return t.hook(&hook{op: op, once: true, fn: fn})
+	return t.hook("At", &hook{op: op, once: true, fn: fn})
 }
 
 // AtReply calls fn once, at the next reply to a request of kind op, as OnReply
 // does. The request has taken effect by then.
 func (t *Target) AtReply(op Op, fn func(Request)) (stop func()) {
-	return t.hook(&hook{op: op, once: true, reply: true, fn: fn})
+	return t.hook("AtReply", &hook{op: op, once: true, reply: true, fn: fn})
 }
 
-func (t *Target) hook(h *hook) (stop func()) {
+func (t *Target) hook(method string, h *hook) (stop func()) {
+	if h.fn == nil {
+		panic("zktest: " + method + ": the function is nil")
+	}
 	h.sel = t.sel
 	t.f.mu.Lock()
 	defer t.f.mu.Unlock()

@@ -14,6 +14,8 @@ type lateQueue struct {
 	last  time.Duration // the latest instant in it, without lag
 	gen   int
 	items []happening // by time, without lag
+
+	booked time.Duration // the latest instant given: looked for among the taken ones, it would cost more with each
 }
 
 func (q *lateQueue) add(m *member, do func()) {
@@ -34,7 +36,7 @@ func (q *lateQueue) add(m *member, do func()) {
 
 func (q *lateQueue) book(m *member, at time.Duration) {
 	gen := q.gen
-	m.at(at+q.lag, func() {
+	q.booked = m.at(max(at+q.lag, q.booked+1), func() {
 		if gen != q.gen {
 			return
 		}
@@ -47,7 +49,7 @@ func (q *lateQueue) book(m *member, at time.Duration) {
 
 // setLag changes the lag of what waits, too.
 func (q *lateQueue) setLag(m *member, lag time.Duration) {
-	q.lag = lag
+	q.lag, q.booked = lag, 0
 	q.gen++
 	for _, h := range q.items {
 		q.book(m, h.at)
@@ -57,5 +59,5 @@ func (q *lateQueue) setLag(m *member, lag time.Duration) {
 func (q *lateQueue) clear() {
 	q.items = nil
 	q.gen++
-	q.last = 0
+	q.last, q.booked = 0, 0
 }

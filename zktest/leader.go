@@ -126,15 +126,10 @@ func (m *member) halfTick() {
 		return
 	}
 	m.lead.half = !m.lead.half
-	now := m.e.agenda.now()
-	for _, b := range slices.Clone(m.lead.bonds) {
-		if len(b.proposed) > 0 && now-b.proposed[0].at >= m.e.syncLimit() {
-			b.lose(m)
-			continue
-		}
+	for _, b := range m.lead.bonds {
 		b.post(m, func() { b.follower.pinged(b) })
 	}
-	m.within(now+m.s.tick/2, m.halfTick)
+	m.within(m.e.agenda.now()+m.s.tick/2, m.halfTick)
 }
 
 // perform carries out a request of a server; b is the way back, nil if it is the
@@ -166,9 +161,7 @@ func (m *member) propose(t txn) {
 	t.zxid = m.lead.zxid
 	m.s.ahead.apply(&t, nil, func(int32, string, []acl) {})
 	m.log.entries = append(m.log.entries, &t)
-	now := m.e.agenda.now()
 	for _, b := range m.lead.bonds {
-		b.proposed = append(b.proposed, proposed{t.zxid, now})
 		b.post(m, func() { b.follower.proposal(b, &t) })
 	}
 	m.commit()
@@ -177,9 +170,6 @@ func (m *member) propose(t txn) {
 // acknowledged is called when a follower has logged everything up to zxid.
 func (m *member) acknowledged(b *bond, zxid int64) {
 	b.acked = max(b.acked, zxid)
-	for len(b.proposed) > 0 && b.proposed[0].zxid <= zxid {
-		b.proposed = b.proposed[1:]
-	}
 	m.commit()
 }
 

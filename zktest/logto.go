@@ -10,7 +10,12 @@ import (
 // the message and the rest as attributes: a JSON handler makes a line of JSON of
 // each. Faults, and sessions that end without having been closed, are warnings;
 // pings and connections are logged at debug level, everything else is info.
+//
+// LogTo panics if l is nil.
 func LogTo(l *slog.Logger) func(Entry) {
+	if l == nil {
+		panic("zktest: LogTo: the logger is nil")
+	}
 	return func(e Entry) {
 		// There is no context to take along: what a client does is nobody's call here.
 		ctx := context.Background()

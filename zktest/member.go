@@ -133,9 +133,11 @@ func (m *member) learn(zxid int64) {
 		return
 	}
 	for _, t := range m.log.after(before) {
-		if t.zxid <= m.known {
-			m.later(func() { m.carryOut(t) })
+		// Not m.known: carrying out can commit more, which has then been learned.
+		if t.zxid > zxid {
+			break
 		}
+		m.later(func() { m.carryOut(t) })
 	}
 }
 
@@ -151,6 +153,9 @@ func (m *member) carryOut(t *txn) {
 		if r := m.waiting[from]; r != nil {
 			asked = r.c
 		}
+	}
+	if t.zxid <= m.applied {
+		panic(fmt.Sprintf("zktest: server %d applies %#x behind %#x", m.id, t.zxid, m.applied))
 	}
 	m.applied = t.zxid
 	stats := m.s.carryOut(asked, t, nil)

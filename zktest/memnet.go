@@ -138,7 +138,7 @@ func (n *Network) Dialer(host string) func(network, address string, timeout time
 
 // SetLatency makes what is sent on the link from one host to another, from now
 // on, take between min and max; what is on its way keeps its time, and nothing
-// overtakes. It panics unless 0 <= min <= max.
+// overtakes. It panics unless 0 <= min <= max, which is at most a century.
 func (n *Network) SetLatency(from, to string, min, max time.Duration) {
 	l := checkedLatency(min, max)
 	n.mu.Lock()

@@ -18,7 +18,7 @@ import (
 	"github.com/zkfence/zkfence/zktest"
 )
 
-const serverAddr = "10.0.0.1:2181"
+const serverAddr = "192.0.2.1:2181"
 
 // pair connects host "a" to the server's address.
 func pair(t *testing.T, n *zktest.Network) (client, server net.Conn) {

@@ -16,7 +16,7 @@ const laneWidth = 4096
 type latency struct{ min, max time.Duration }
 
 func checkedLatency(min, max time.Duration) latency {
-	if min < 0 || max < min {
+	if min < 0 || max < min || max > longest {
 		panic(fmt.Sprintf("zktest: latency of min %v, max %v", min, max))
 	}
 	return latency{min, max}

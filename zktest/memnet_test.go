@@ -3,6 +3,7 @@ package zktest_test
 import (
 	"fmt"
 	"io"
+	"math"
 	"net"
 	"syscall"
 	"testing"
@@ -40,7 +41,7 @@ func TestNetworkLatency(t *testing.T) {
 	inBubble(t, "EachDirectionHasItsOwn", func(t *testing.T, n *zktest.Network) {
 		a, b := pair(t, n)
 		n.SetLatency("a", serverAddr, 100*time.Millisecond, 110*time.Millisecond)
-		n.SetLatency("10.0.0.1", "a", time.Second, time.Second)
+		n.SetLatency("192.0.2.1", "a", time.Second, time.Second)
 		require.InDelta(t, 105*time.Millisecond, arrival(t, a, b), float64(6*time.Millisecond))
 		require.InDelta(t, time.Second, arrival(t, b, a), float64(5*time.Microsecond))
 	})
@@ -57,10 +58,10 @@ func TestNetworkLatency(t *testing.T) {
 
 	inBubble(t, "AFasterByteDoesNotOvertakeAndArrivesAtItsOwnInstant", func(t *testing.T, n *zktest.Network) {
 		a, b := pair(t, n)
-		n.SetLatency("a", "10.0.0.1", time.Second, time.Second)
+		n.SetLatency("a", "192.0.2.1", time.Second, time.Second)
 		_, err := a.Write([]byte("1"))
 		require.NoError(t, err)
-		n.SetLatency("a", "10.0.0.1", 0, 0)
+		n.SetLatency("a", "192.0.2.1", 0, 0)
 		_, err = a.Write([]byte("2"))
 		require.NoError(t, err)
 		var at [2]time.Time
@@ -79,6 +80,7 @@ func TestNetworkLatency(t *testing.T) {
 		defer n.Close()
 		require.Panics(t, func() { n.SetLatency("a", "b", 2, 1) })
 		require.Panics(t, func() { n.SetDefaultLatency(-1, 1) })
+		require.Panics(t, func() { n.SetDefaultLatency(0, math.MaxInt64) })
 	})
 }
 
@@ -103,7 +105,7 @@ func TestNetworkPartition(t *testing.T) {
 
 	inBubble(t, "OneWayLeavesTheOtherAlone", func(t *testing.T, n *zktest.Network) {
 		a, b := pair(t, n)
-		n.PartitionOneWay("a", "10.0.0.1")
+		n.PartitionOneWay("a", "192.0.2.1")
 		arrival(t, b, a)
 		_, err := a.Write([]byte("x"))
 		require.NoError(t, err)
@@ -118,10 +120,10 @@ func TestNetworkPartition(t *testing.T) {
 
 	inBubble(t, "OtherHostsGoOn", func(t *testing.T, n *zktest.Network) {
 		pair(t, n)
-		l, err := n.Listen("10.0.0.2:2181")
+		l, err := n.Listen("192.0.2.2:2181")
 		require.NoError(t, err)
-		n.Partition("a", "10.0.0.1")
-		c, err := n.Dialer("a")("tcp", "10.0.0.2:2181", 0)
+		n.Partition("a", "192.0.2.1")
+		c, err := n.Dialer("a")("tcp", "192.0.2.2:2181", 0)
 		require.NoError(t, err)
 		s, err := l.Accept()
 		require.NoError(t, err)
@@ -133,8 +135,8 @@ func TestNetworkPartition(t *testing.T) {
 	inBubble(t, "ADialHangsUntilItsTimeout", func(t *testing.T, n *zktest.Network) {
 		l, err := n.Listen(serverAddr)
 		require.NoError(t, err)
-		for _, from := range []string{"a", "10.0.0.1"} {
-			to := map[string]string{"a": "10.0.0.1", "10.0.0.1": "a"}[from]
+		for _, from := range []string{"a", "192.0.2.1"} {
+			to := map[string]string{"a": "192.0.2.1", "192.0.2.1": "a"}[from]
 			n.PartitionOneWay(from, to)
 			start := time.Now()
 			_, err = n.Dialer("a")("tcp", serverAddr, 5*time.Second)
@@ -164,11 +166,11 @@ func TestNetworkPartition(t *testing.T) {
 func TestNetworkReset(t *testing.T) {
 	inBubble(t, "BothSidesFailAtOncePartitionOrNot", func(t *testing.T, n *zktest.Network) {
 		a, b := pair(t, n)
-		n.Partition("a", "10.0.0.1")
+		n.Partition("a", "192.0.2.1")
 		_, err := a.Write([]byte("lost"))
 		require.NoError(t, err)
 		start := time.Now()
-		n.Reset("a", "10.0.0.1")
+		n.Reset("a", "192.0.2.1")
 		for _, c := range []net.Conn{a, b} {
 			_, err := c.Read(make([]byte, 1))
 			require.ErrorIs(t, err, syscall.ECONNRESET)
@@ -190,7 +192,7 @@ func TestNetworkReset(t *testing.T) {
 		}
 		broken, _ := dialled("a")
 		c, s := dialled("b")
-		n.Reset("a", "10.0.0.1")
+		n.Reset("a", "192.0.2.1")
 		c2, s2 := dialled("a")
 		_, err = broken.Read(make([]byte, 1))
 		require.ErrorIs(t, err, syscall.ECONNRESET)
@@ -211,7 +213,7 @@ func TestNetworkDial(t *testing.T) {
 	})
 
 	inBubble(t, "NamesAreNotResolved", func(t *testing.T, n *zktest.Network) {
-		for _, addr := range []string{"localhost:2181", "10.0.0.1", "10.0.0.1:zk", "10.0.0.1:70000"} {
+		for _, addr := range []string{"localhost:2181", "192.0.2.1", "192.0.2.1:zk", "192.0.2.1:70000"} {
 			_, err := n.Listen(addr)
 			require.Error(t, err, addr)
 			_, err = n.Dialer("a")("tcp", addr, time.Second)
@@ -262,17 +264,17 @@ func TestNetworkDial(t *testing.T) {
 func TestNetworkClose(t *testing.T) {
 	inBothTimes(t, "EndsEveryBlockedCall", func(t *testing.T, n *zktest.Network) {
 		a, b := pair(t, n)
-		l, err := n.Listen("10.0.0.9:1")
+		l, err := n.Listen("192.0.2.9:1")
 		require.NoError(t, err)
 		dial := n.Dialer("a")
-		n.Partition("a", "10.0.0.9")
+		n.Partition("a", "192.0.2.9")
 		require.NoError(t, a.SetDeadline(time.Now().Add(time.Hour)))
 		errs := make(chan error)
 		calls := []func() error{
 			func() error { _, err := a.Read(make([]byte, 1)); return err },
 			func() error { _, err := b.Write(make([]byte, 2<<20)); return err },
 			func() error { _, err := l.Accept(); return err },
-			func() error { _, err := dial("tcp", "10.0.0.9:1", 0); return err },
+			func() error { _, err := dial("tcp", "192.0.2.9:1", 0); return err },
 		}
 		for _, call := range calls {
 			go func() { errs <- call() }()

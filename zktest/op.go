@@ -9,14 +9,19 @@ import (
 	"github.com/zkfence/zkfence/internal/wire"
 )
 
-// Op is a request's operation code.
+// Op is a request's operation code, a number of the protocol's: what faults,
+// counts and hooks are told to look for, and Request.Op. Its String is the name in
+// traces, logs and the commands of cmd/zktest: the constant's without Op and with
+// a small letter first, getChildren2 for OpGetChildren2, except that OpSASL is
+// sasl and OpGetAllChildren getAllChildrenNumber.
 type Op = wire.Op
-
-// Code is the error code in a reply.
-type Code = wire.Code
 
 // Operations that faults and counts can name.
 const (
+	// OpCreate is the create of the oldest clients, go-zookeeper's and kazoo's
+	// among them. Faults and counts take an operation at its word: Curator creates
+	// by create2, kazoo does with include_data, and containers and nodes with a TTL
+	// have operations of their own. AnyCreate means them all.
 	OpCreate          = wire.OpCreate
 	OpDelete          = wire.OpDelete
 	OpExists          = wire.OpExists
@@ -54,11 +59,13 @@ const (
 
 	// AnyOp stands for every request except pings and handshakes.
 	AnyOp Op = math.MinInt32
+	// AnyCreate stands for OpCreate, OpCreate2, OpCreateContainer and OpCreateTTL.
+	// A create within a multi is no request of its own: that is OpMulti.
+	AnyCreate Op = math.MinInt32 + 2
 
 	opSetSequence Op = math.MinInt32 + 4 // an operator's, in a transaction
 
 	everyOp   Op = math.MinInt32 + 1 // pings and handshakes too
-	anyCreate Op = math.MinInt32 + 2
 	notStolen Op = math.MinInt32 + 3 // covered by no rule that steals
 )
 
@@ -69,7 +76,7 @@ func covers(want, op Op) bool {
 		return op != OpPing && op != OpCreateSession
 	case everyOp:
 		return true
-	case anyCreate:
+	case AnyCreate:
 		return op == OpCreate || op == OpCreate2 || op == OpCreateContainer || op == OpCreateTTL
 	}
 	return want == op
@@ -120,8 +127,11 @@ func eventName(kind int32) string {
 
 // opName returns the name of an operation or of a constant that stands for some.
 func opName(op Op) string {
-	if op == AnyOp {
+	switch op {
+	case AnyOp:
 		return "any"
+	case AnyCreate:
+		return "any-create"
 	}
 	return op.String()
 }

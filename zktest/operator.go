@@ -14,9 +14,16 @@ import (
 // ErrNoNode is returned for a path at which there is no znode.
 var ErrNoNode = errors.New("zktest: no such znode")
 
-// ErrNotServing is returned by what has to change something on a server of an
-// ensemble that has no leader, or loses it meanwhile: then what was asked for
-// may have happened, or may happen yet.
+func noNode(doing, path string) error {
+	if !validPath(path) {
+		return fmt.Errorf("%s %q: %w: not a valid path", doing, path, ErrNoNode)
+	}
+	return fmt.Errorf("%s %q: %w", doing, path, ErrNoNode)
+}
+
+// ErrNotServing is returned by what has to change something on a server that is
+// closed, or on one of an ensemble that has no leader, or loses it meanwhile: then
+// what was asked for may have happened, or may happen yet.
 var ErrNotServing = errors.New("zktest: the server is not serving requests")
 
 // ErrNoSession is returned for a session that does not exist, or no longer.
@@ -71,10 +78,13 @@ func (s *Server) ExpireAll() {
 // Wipe makes the server an empty one whose zxids start again, and closes every
 // connection: an ensemble rebuilt without its data. Clients that have seen a
 // higher zxid are then refused without a word. Of an ensemble it wipes every
-// server.
+// server. A closed server keeps what it has.
 func (s *Server) Wipe() {
 	s.mu.Lock()
 	defer s.unlock()
+	if s.closed {
+		return
+	}
 	s.acted("Wipe", Request{}, "")
 	if s.member != nil {
 		s.member.e.wipe()
@@ -125,6 +135,26 @@ func (s *Server) createAll(path string, data []byte) error {
 	return nil
 }
 
+// Set replaces a znode's data as an operator would, whatever its version and its
+// ACL: the version goes up and watches fire. It returns ErrNoNode if there is no
+// such znode.
+func (s *Server) Set(path string, data []byte) error {
+	data = bytes.Clone(data)
+	return s.command(func(leader *Server) error {
+		if leader.ahead.tree.nodes[path] == nil || path == "" {
+			return noNode("set", path)
+		}
+		j := &judge{tree: leader.ahead.tree}
+		c, code := j.setData(setDataRequest{path: path, data: data, version: -1}, operator)
+		if code != wire.OK {
+			return fmt.Errorf("zktest: set %q: %s", path, code)
+		}
+		s.acted("Set", Request{Path: path}, "")
+		leader.commit(&txn{op: OpSetData, changes: []change{c}}, nil)
+		return nil
+	})
+}
+
 // createAs commits a create that no connection asks for.
 func (s *Server) createAs(who author, op Op, r createRequest) Code {
 	j := &judge{tree: s.ahead.tree}
@@ -145,8 +175,8 @@ var operator = author{ids: []id{{scheme: "super"}}}
 // ErrNoNode if there is none.
 func (s *Server) Delete(path string) error {
 	return s.command(func(leader *Server) error {
-		if leader.ahead.tree.nodes[path] == nil {
-			return fmt.Errorf("delete %q: %w", path, ErrNoNode)
+		if leader.ahead.tree.node(path) == nil {
+			return noNode("delete", path)
 		}
 		if special(path) {
 			return fmt.Errorf("zktest: delete %q: it belongs to the server", path)
@@ -168,16 +198,16 @@ func (s *Server) deleteAll(path string) {
 func (s *Server) Exists(path string) bool {
 	s.mu.Lock()
 	defer s.unlock()
-	return s.tree.nodes[path] != nil
+	return s.tree.node(path) != nil
 }
 
 // Get returns a znode's data and Stat, or ErrNoNode.
 func (s *Server) Get(path string) ([]byte, Stat, error) {
 	s.mu.Lock()
 	defer s.unlock()
-	n := s.tree.nodes[path]
+	n := s.tree.node(path)
 	if n == nil {
-		return nil, Stat{}, fmt.Errorf("get %q: %w", path, ErrNoNode)
+		return nil, Stat{}, noNode("get", path)
 	}
 	return bytes.Clone(n.data), n.stat(), nil
 }
@@ -187,7 +217,7 @@ func (s *Server) Get(path string) ([]byte, Stat, error) {
 func (s *Server) Children(path string) []string {
 	s.mu.Lock()
 	defer s.unlock()
-	n := s.tree.nodes[path]
+	n := s.tree.node(path)
 	if n == nil {
 		return nil
 	}
@@ -215,9 +245,9 @@ func (s *Server) Zxid() int64 {
 // It returns ErrNoNode if there is no such znode.
 func (s *Server) SetSequence(path string, next int32) error {
 	return s.command(func(leader *Server) error {
-		n := leader.ahead.tree.nodes[path]
+		n := leader.ahead.tree.node(path)
 		if n == nil {
-			return fmt.Errorf("set sequence of %q: %w", path, ErrNoNode)
+			return noNode("set sequence of", path)
 		}
 		s.acted("SetSequence", Request{Path: path}, fmt.Sprint(next))
 		c := change{op: opSetSequence, path: path, counter: next}

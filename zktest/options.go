@@ -1,7 +1,9 @@
 package zktest
 
 import (
+	"errors"
 	"fmt"
+	"math"
 	"net"
 	"time"
 )
@@ -18,7 +20,10 @@ type config struct {
 	legacy                 bool
 	reapEvery              time.Duration
 
+	wrong error // of an option that could not be taken
+
 	// Of an ensemble.
+	ensembleOnly                    string // an option that has no meaning elsewhere
 	listeners                       []net.Listener
 	syncLimit                       int
 	peerDelay, applyDelay, election span
@@ -34,9 +39,27 @@ func defaults() config {
 	}
 }
 
+// configured applies options to the defaults.
+func configured(opts []Option) (config, error) {
+	c := defaults()
+	for _, o := range opts {
+		if o == nil {
+			return c, errors.New("zktest: an Option is nil")
+		}
+		o(&c)
+	}
+	return c, c.wrong
+}
+
 // WithListener serves on l, which may be one of a Network, in place of TCP. The
 // server closes it. Defaults to a free TCP port of 127.0.0.1.
-func WithListener(l net.Listener) Option { return func(c *config) { c.listener = l } }
+func WithListener(l net.Listener) Option {
+	return func(c *config) {
+		if c.listener = l; l == nil {
+			c.wrong = errors.New("zktest: WithListener: the listener is nil")
+		}
+	}
+}
 
 // WithTick sets the unit in which sessions expire: at the first multiple of it
 // after their timeout. As on a real server it bounds session timeouts too, to
@@ -71,14 +94,17 @@ func WithLegacySequence() Option { return func(c *config) { c.legacy = true } }
 // that to ReapContainers. Defaults to one minute.
 func WithContainerInterval(d time.Duration) Option { return func(c *config) { c.reapEvery = d } }
 
+// longestTimeout is the longest session timeout that a handshake can tell.
+const longestTimeout = math.MaxInt32 * time.Millisecond
+
 func (c *config) check() error {
 	switch {
-	case c.tick < time.Millisecond:
-		return fmt.Errorf("zktest: tick %s: must be at least 1ms", c.tick)
-	case c.minTimeout < time.Millisecond || c.maxTimeout < c.minTimeout:
-		return fmt.Errorf("zktest: session timeouts from %s to %s: must be at least 1ms and in that order", c.minTimeout, c.maxTimeout)
-	case c.reapEvery < 0:
-		return fmt.Errorf("zktest: container interval %s: must not be negative", c.reapEvery)
+	case c.tick < time.Millisecond || c.tick > longest:
+		return fmt.Errorf("zktest: tick %s: must be at least 1ms and less than a century", c.tick)
+	case c.minTimeout < time.Millisecond || c.maxTimeout < c.minTimeout || c.maxTimeout > longestTimeout:
+		return fmt.Errorf("zktest: session timeouts from %s to %s: must be at least 1ms, in that order and at most %s", c.minTimeout, c.maxTimeout, longestTimeout)
+	case c.reapEvery != 0 && c.reapEvery < time.Millisecond:
+		return fmt.Errorf("zktest: container interval %s: must be 0 or at least 1ms", c.reapEvery)
 	}
 	return nil
 }

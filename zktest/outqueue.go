@@ -18,6 +18,7 @@ type queue struct {
 	mu     sync.Mutex
 	frames [][]byte
 	bytes  int
+	asked  int // bytes of requests that wait for their turn
 	ended  bool
 }
 
@@ -37,6 +38,16 @@ func (q *queue) push(frame []byte) bool {
 	return true
 }
 
+// hold counts a request that waits, release one that does so no more. signal has
+// to follow on that, for the reader may wait for it.
+func (q *queue) hold(n int) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.asked += n
+}
+
+func (q *queue) release(n int) { q.hold(-n) }
+
 func (q *queue) end() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -53,9 +64,9 @@ func (q *queue) pop() (frame []byte, last bool) {
 	frame = q.frames[0]
 	q.frames[0] = nil
 	q.frames = q.frames[1:]
-	before := q.bytes
+	wasFull := q.isFull()
 	q.bytes -= len(frame)
-	relieved := before > backlog && q.bytes <= backlog
+	relieved := wasFull && !q.isFull()
 	q.mu.Unlock()
 	if relieved {
 		notice(q.room)
@@ -63,12 +74,15 @@ func (q *queue) pop() (frame []byte, last bool) {
 	return frame, false
 }
 
-// drained waits until no more than a backlog waits to be written, and then for
-// the reader's turn; false if the connection has ended meanwhile.
+// isFull says whether more than a backlog waits. q.mu is held.
+func (q *queue) isFull() bool { return q.bytes+q.asked > backlog }
+
+// drained waits until no more than a backlog waits to be carried out or written,
+// and then for the reader's turn; false if the connection has ended meanwhile.
 func (q *queue) drained(turn func(Direction), done <-chan struct{}) bool {
 	for {
 		q.mu.Lock()
-		full := q.bytes > backlog
+		full := q.isFull()
 		q.mu.Unlock()
 		if !full {
 			return true
@@ -88,7 +102,10 @@ func (q *queue) hasEnded() bool {
 	return q.ended
 }
 
-func (q *queue) signal() { notice(q.wake) }
+func (q *queue) signal() {
+	notice(q.wake)
+	notice(q.room)
+}
 
 // heed forgets a signal whose frames the next calls of pop return: left over, it
 // would give the writer a turn at which nothing has come.

@@ -71,12 +71,14 @@ func (s *Server) patience(c *conn) (until time.Time, begun bool) {
 }
 
 // giveUp reports whether the time of a silent connection is over; it is not on
-// a server that stands still, nor where a fault keeps the end from the client.
+// a server that stands still, nor where a fault keeps the end from the client,
+// nor if a session has begun while the reader waited: in an ensemble the leader
+// grants it.
 func (s *Server) giveUp(c *conn) bool {
 	s.mu.Lock()
-	stalled := s.stalled != nil
+	stays := s.stalled != nil || c.session != 0
 	s.unlock()
-	if stalled || c.tap.lost() {
+	if stays || c.tap.lost() {
 		return false
 	}
 	c.tap.serverEnd()

@@ -19,6 +19,11 @@ const agentTimeout = 3 * time.Second
 // once takes the session from us in turn, before we have closed it.
 const expireTries = 20
 
+// expireSilences is how many of them may end unanswered, once the session has been
+// let in: what comes on a session that its own client is closing at that moment,
+// a server drops without a word. The next try learns that it is gone.
+const expireSilences = 2
+
 // agent is the proxy's own client of the server, as bare as can be: one
 // connection, one request at a time.
 type agent struct {
@@ -114,16 +119,24 @@ func (p *Proxy) Expire(session int64) error {
 		return fmt.Errorf("expire %#x: not seen through this proxy: %w", uint64(session), ErrNoSession)
 	}
 	var err error
+	silences := 0
 	for try := range expireTries {
 		var a *agent
+		in := false
 		if a, err = p.agent(session, c); err == nil {
+			in = true
 			err = a.end()
 		}
 		if err == nil || errors.Is(err, ErrNoSession) && try > 0 {
 			return nil // where it is unknown by now, only the answer to an earlier try was lost
 		}
 		var late net.Error
-		if errors.Is(err, ErrNoSession) || errors.As(err, &late) && late.Timeout() {
+		if errors.As(err, &late) && late.Timeout() {
+			if silences++; !in || silences > expireSilences {
+				break
+			}
+		}
+		if errors.Is(err, ErrNoSession) {
 			break
 		}
 	}

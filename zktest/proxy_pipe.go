@@ -133,7 +133,10 @@ func (c *pipe) passReplies(server net.Conn) {
 			c.endStream(c.client)
 			return
 		}
-		v := c.tap.serverFrame(payload)
+		instead, v := c.tap.serverFrame(payload)
+		if instead != nil {
+			payload = instead
+		}
 		frame = wire.AppendFrame(frame[:0], payload)
 		switch v {
 		case cut:

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -142,6 +143,8 @@ func (c *rawClient) gone() {
 	c.t.Helper()
 	f, err := c.next()
 	require.Error(c.t, err, "frame %+v", f)
+	require.NotErrorIs(c.t, err, os.ErrDeadlineExceeded, "it is still open")
+	require.NotErrorIs(c.t, err, os.ErrDeadlineExceeded, "the connection is still there")
 }
 
 func eventString(f frame) string {

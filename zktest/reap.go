@@ -38,14 +38,18 @@ func (s *Server) reap() int {
 // ReapContainers deletes the containers that have lost their last child, and the
 // nodes without children that have not been changed for longer than their TTL,
 // as the server does by itself every so often (WithContainerInterval). It
-// returns how many went.
+// returns how many went; 0 on a server of an ensemble that has no leader, or
+// loses it meanwhile.
 func (s *Server) ReapContainers() int {
 	n := 0
-	// A server that nobody leads reaps nothing.
-	_ = s.command(func(leader *Server) error {
+	err := s.command(func(leader *Server) error {
 		s.acted("ReapContainers", Request{}, "")
 		n = leader.reap()
 		return nil
 	})
+	if err != nil {
+		// The leader may still be at it.
+		return 0
+	}
 	return n
 }

@@ -1,6 +1,10 @@
 package zktest_test
 
-import "github.com/zkfence/zkfence/internal/wire"
+import (
+	"fmt"
+
+	"github.com/zkfence/zkfence/internal/wire"
+)
 
 var authScripts = []script{
 	{"AccessControl", func(d *differ) {
@@ -60,8 +64,16 @@ var authScripts = []script{
 		d.do(a, wire.OpSetAuth, auth("digest", "a:b:c"))
 		d.do(a, wire.OpSetAuth, auth("ip", ""))
 		d.do(a, wire.OpSetAuth, func(e *wire.Encoder) { e.Int32(7); e.String("ip"); e.Int32(-1) })
+		d.do(a, wire.OpSetAuth, auth("digest", "\xff\xfe:p"))
+		d.do(a, wire.OpSetAuth, auth("digest", "\xed\xa0\x80é😀:\xf0\x90"))
 		d.do(a, wire.OpWhoAmI, onPath("what is it to you"))
 		d.do(a, wire.OpCreate, create(d.root, "", 0, rawACL{31, "auth", ""}, rawACL{1, "world", "anyone"}))
+		d.do(a, wire.OpGetACL, onPath(d.root))
+		for i := range 30 { // past two growths of a hash table
+			d.do(a, wire.OpSetAuth, auth("digest", fmt.Sprintf("user%d:p", i*i)))
+			d.do(a, wire.OpWhoAmI, nil)
+		}
+		d.do(a, wire.OpSetACL, setACL(d.root, -1, rawACL{31, "auth", ""}))
 		d.do(a, wire.OpGetACL, onPath(d.root))
 	}},
 	{"SchemesThatAreNotThere", func(d *differ) {

@@ -1,7 +1,6 @@
 package zktest
 
 import (
-	"errors"
 	"fmt"
 	"hash/fnv"
 	"math/rand/v2"
@@ -50,7 +49,6 @@ type Server struct {
 	dataWatches  *watchTable
 	childWatches *watchTable
 	conns        map[*conn]struct{}
-	accepted     int
 	received     int64
 	sent         int64
 	thiefID      int64
@@ -77,12 +75,12 @@ func New(tb TB, opts ...Option) *Server {
 // Start starts a Server on a free port of 127.0.0.1, or on the listener given.
 // The error names an option that makes no sense, or says why there is no port.
 func Start(opts ...Option) (*Server, error) {
-	c := defaults()
-	for _, o := range opts {
-		o(&c)
+	c, err := configured(opts)
+	if err != nil {
+		return nil, err
 	}
-	if len(c.listeners) > 0 {
-		return nil, errors.New("zktest: WithListeners is for an ensemble: a server takes WithListener")
+	if c.ensembleOnly != "" {
+		return nil, fmt.Errorf("zktest: %s is for an ensemble, and this is one server", c.ensembleOnly)
 	}
 	if err := c.check(); err != nil {
 		return nil, err

@@ -61,6 +61,10 @@ func (s *Server) connect(c *conn, payload []byte) {
 func (s *Server) welcome(c *conn, session int64, timeout time.Duration) {
 	resp := wire.ConnectResponse{Password: make([]byte, passwordLen), HasReadOnly: c.readOnly}
 	if session != 0 {
+		if old := s.attached[session]; old != nil {
+			// In an ensemble two handshakes of one session can wait for the leader.
+			s.close(old)
+		}
 		resp.Session, resp.Password = session, s.passwordOf(session)
 		resp.TimeoutMs = int32(timeout / time.Millisecond)
 		c.session, c.timeout = session, timeout

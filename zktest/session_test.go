@@ -1,6 +1,7 @@
 package zktest_test
 
 import (
+	"math"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -220,6 +221,10 @@ func TestOptions(t *testing.T) {
 		"session timeouts from 2s to 1s":   zktest.WithSessionTimeouts(2*time.Second, time.Second),
 		"container interval -1s":           zktest.WithContainerInterval(-time.Second),
 		"session timeouts from 0s to 1m0s": zktest.WithSessionTimeouts(0, time.Minute),
+		"container interval 1ns":           zktest.WithContainerInterval(1),
+		// What follows would come out as an instant long ago, or as a negative number.
+		"session timeouts from 1s to 2562047h47m16.854775807s": zktest.WithSessionTimeouts(time.Second, math.MaxInt64),
+		"session timeouts from 1440h0m0s":                      zktest.WithTick(30 * 24 * time.Hour),
 	} {
 		_, err := zktest.Start(opt)
 		require.ErrorContains(t, err, name)

@@ -25,7 +25,7 @@ type siege struct {
 	witness *honest
 }
 
-const siegeAddr = "10.0.0.1:2181"
+const siegeAddr = "192.0.2.1:2181"
 
 // underSiege lets assault loose on a server. Afterwards the server's state must
 // be sound, the honest client still served, and nothing left of the assailant
@@ -47,7 +47,7 @@ func underSiege(t *testing.T, assault func(s *siege)) {
 		s.pass(80 * time.Second)
 		s.stands()
 		require.Len(t, srv.Sessions(), 1, "the witness is all there is")
-		require.Len(t, srv.sortedConns(), 1)
+		require.Len(t, connected(srv), 1)
 		require.Zero(t, srv.Watches())
 		_ = s.witness.nc.Close()
 	})
@@ -177,4 +177,11 @@ func request(xid int32, op Op, body func(*wire.Encoder)) []byte {
 		body(e)
 	}
 	return e.Buf
+}
+
+// connected returns the connections that srv has, in the order they came.
+func connected(srv *Server) []*conn {
+	srv.mu.Lock()
+	defer srv.unlock()
+	return srv.sortedConns()
 }

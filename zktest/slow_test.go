@@ -63,7 +63,7 @@ func TestSlowReaders(t *testing.T) {
 				_, _ = nc.Write(framed(request(wire.XidPing, OpPing, nil)))
 				s.promptly()
 			}
-			require.NotContains(s, s.srv.sortedConns(), c, "its session has expired after 10 s, and 10 s more are given to it to read")
+			require.NotContains(s, connected(s.srv), c, "its session has expired after 10 s, and 10 s more are given to it to read")
 		})
 	})
 
@@ -100,9 +100,9 @@ func TestSlowReaders(t *testing.T) {
 			_, err := nc.Write([]byte("wchp"))
 			require.NoError(s, err)
 			time.Sleep(time.Second)
-			require.Len(s, s.srv.sortedConns(), 2)
+			require.Len(s, connected(s.srv), 2)
 			time.Sleep(linger)
-			require.Len(s, s.srv.sortedConns(), 1)
+			require.Len(s, connected(s.srv), 1)
 			s.promptly()
 			for i := range 40 {
 				require.NoError(s, s.srv.Create(fmt.Sprintf("/%050000d", i), nil))
@@ -122,9 +122,9 @@ func TestSlowReaders(t *testing.T) {
 			_, err := nc.Write(framed(request(9, OpCloseSession, nil)))
 			require.NoError(s, err)
 			time.Sleep(linger - time.Second)
-			require.Contains(s, s.srv.sortedConns(), c)
+			require.Contains(s, connected(s.srv), c)
 			time.Sleep(2 * time.Second)
-			require.NotContains(s, s.srv.sortedConns(), c)
+			require.NotContains(s, connected(s.srv), c)
 		})
 	})
 }
@@ -210,7 +210,7 @@ func (s *siege) join(host string) (net.Conn, *conn) {
 	require.NoError(s, err)
 	_, err = wire.ReadFrame(nc, wire.MaxFrame)
 	require.NoError(s, err)
-	all := s.srv.sortedConns()
+	all := connected(s.srv)
 	return nc, all[len(all)-1]
 }
 

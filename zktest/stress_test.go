@@ -204,7 +204,7 @@ func TestStress(t *testing.T) {
 			s := newSwarm(t)
 			s.run(1<<30, faults, s.srv.Close)
 			intact(t, s.srv)
-			require.Empty(t, s.srv.sortedConns())
+			require.Empty(t, connected(s.srv))
 		}
 	})
 }
@@ -229,7 +229,7 @@ func (s *swarm) settled() {
 	}
 	s.srv.Close()
 	intact(s, s.srv)
-	require.Empty(s, s.srv.sortedConns())
+	require.Empty(s, connected(s.srv))
 	require.Zero(s, s.srv.Watches())
 	for _, info := range s.srv.Sessions() {
 		require.False(s, info.Connected)

@@ -41,6 +41,7 @@ type tap struct {
 type call struct {
 	*Request
 	swallow bool
+	fail    Code // what it is answered, unless CodeOK
 }
 
 // accept takes a new connection under the faults' control. hangUp closes both
@@ -119,7 +120,21 @@ func (t *tap) clientFrame(payload []byte) ([]byte, verdict) {
 		// Whether the thief succeeded is not the client's to know.
 		_ = t.f.thief(payload)
 	}
+	if c.fail != CodeOK {
+		payload = inPlace(c.Xid)
+	}
 	return payload, v
+}
+
+// inPlace is a request that the server answers in the turn of one that it does not
+// get to see, and that changes nothing.
+func inPlace(xid int32) []byte {
+	var e wire.Encoder
+	e.Int32(xid)
+	e.Int32(int32(OpExists))
+	e.String("/")
+	e.Bool(false)
+	return e.Buf
 }
 
 // noteRequest puts a request on record and returns the hooks to run for it.
@@ -150,6 +165,11 @@ func (t *tap) judge(c *call) (v verdict, steals bool) {
 	case f.applies(t, dropReply, c.Op):
 		t.broke(c.Request, "DropReply")
 		c.swallow = true
+	default:
+		if r := f.take(t, failReply, c.Op); r != nil {
+			t.broke(c.Request, "FailReply")
+			c.fail = r.code
+		}
 	}
 	return forward, false
 }
@@ -160,21 +180,22 @@ func (t *tap) isBlack() bool {
 	return t.black
 }
 
-// serverFrame judges a frame for the client.
-func (t *tap) serverFrame(payload []byte) verdict {
+// serverFrame judges a frame for the client. What it returns is to be forwarded in
+// its place, unless it is nil.
+func (t *tap) serverFrame(payload []byte) (instead []byte, v verdict) {
 	if !t.welcomed { // written by this goroutine alone
-		return t.welcome(payload)
+		return nil, t.welcome(payload)
 	}
 	h, err := wire.ParseReplyHeader(payload)
 	if err != nil {
-		return forward
+		return nil, forward
 	}
 	c, hooks := t.noteReply(h, payload)
 	if c != nil {
 		run(hooks, *c.Request)
 	}
 	if !t.flows(ToClient) {
-		return cut
+		return nil, cut
 	}
 	t.f.mu.Lock()
 	defer t.f.release()
@@ -183,11 +204,22 @@ func (t *tap) serverFrame(payload []byte) verdict {
 		if c != nil {
 			t.broke(c.Request, "Blackhole")
 		}
-		return drop
+		return nil, drop
 	case c != nil && c.swallow:
-		return cut
+		return nil, cut
+	case c != nil && c.fail != CodeOK:
+		return failed(h, c.fail), forward
 	}
-	return forward
+	return nil, forward
+}
+
+// failed is the reply that says only that a request has failed.
+func failed(h wire.ReplyHeader, code Code) []byte {
+	var e wire.Encoder
+	e.Int32(h.Xid)
+	e.Int64(h.Zxid)
+	e.Int32(int32(code))
+	return e.Buf
 }
 
 // noteReply finds the request that a reply answers; nil for an event.
@@ -213,6 +245,9 @@ func (t *tap) noteReply(h wire.ReplyHeader, payload []byte) (*call, []*hook) {
 		t.waiting = t.waiting[1:]
 	} else {
 		t.waiting = slices.Delete(t.waiting, i, i+1)
+	}
+	if c.fail != CodeOK {
+		h.Err = c.fail
 	}
 	t.answered(c.Request, h.Err, h.Zxid)
 	if c.Op == OpCloseSession && h.Err == wire.OK {

@@ -11,14 +11,16 @@ package zktest
 //
 // Where faults on several targets cover one connection, any of them suffices.
 // Methods that take a number of times apply to that many matching requests, or
-// to every one for a negative number; 0 does nothing. Heal takes all back.
+// to every one for a negative number; 0 does nothing. Pending tells what has yet
+// to happen. Heal takes all back.
 type Target struct {
 	f   *Faults
 	sel selector
 }
 
 // For returns the connections of one session, now and later. A client that gets
-// a new session is another target.
+// a new session is another target. Whether there is such a session is not
+// checked: Seen tells.
 func (t *Target) For(session int64) *Target {
 	return &Target{f: t.f, sel: selector{session: session}}
 }
@@ -46,36 +48,53 @@ func (t *Target) Cut() {
 }
 
 // DropReply forwards the next requests of kind op, swallows the reply to each
-// and cuts that connection: the client cannot know what became of it.
+// and cuts that connection: the client cannot know what became of it. op is
+// taken at its word; for creates see AnyCreate.
 func (t *Target) DropReply(op Op, times int) { t.add("DropReply", dropReply, op, times) }
 
 // DropRequest cuts the connection on which one of the next requests of kind op
 // arrives, and does not forward it.
 func (t *Target) DropRequest(op Op, times int) { t.add("DropRequest", dropRequest, op, times) }
 
+// FailReply has the next requests of kind op refused with an error of the test's
+// choice: the server does not carry them out and answers in turn, under its last
+// zxid. A multi fails as a whole. It panics if code is CodeOK, which is no error.
+// A handshake has no place for one.
+func (t *Target) FailReply(op Op, code Code, times int) {
+	if code == CodeOK {
+		panic("zktest: FailReply: CodeOK is no error")
+	}
+	t.insert("FailReply", opName(op)+" "+code.String()+" ", &rule{kind: failReply, op: op, code: code, left: times})
+}
+
 // Steal has another session create what one of the next creates of a name that
 // starts with _c_ asks for, same path, data and flags, open to everybody, and
 // cuts the connection as DropReply does. The client finds a node with its GUID
 // that is not its own. The session that owns it does not expire; delete the node
 // to be rid of it.
-func (t *Target) Steal(times int) { t.add("Steal", steal, anyCreate, times) }
+func (t *Target) Steal(times int) { t.add("Steal", steal, AnyCreate, times) }
 
 // NewSession lets clients that reconnect have a fresh session, without telling
 // them that the one they asked for is gone. That one lives on until it expires.
 func (t *Target) NewSession(times int) { t.add("NewSession", newSession, OpCreateSession, times) }
 
 func (t *Target) add(method string, kind ruleKind, op Op, times int) {
-	if times == 0 {
-		return
-	}
-	t.f.mu.Lock()
-	defer t.f.release()
-	t.f.rules = append(t.f.rules, &rule{sel: t.sel, kind: kind, op: op, left: times})
 	note := ""
 	if kind == dropRequest || kind == dropReply {
 		note = opName(op) + " "
 	}
-	t.acted(method, note+timesName(times))
+	t.insert(method, note, &rule{kind: kind, op: op, left: times})
+}
+
+func (t *Target) insert(method, note string, r *rule) {
+	if r.left == 0 {
+		return
+	}
+	r.sel = t.sel
+	t.f.mu.Lock()
+	defer t.f.release()
+	t.f.rules = append(t.f.rules, r)
+	t.acted(method, note+timesName(r.left))
 }
 
 // Refuse accepts new connections and closes them at once. Existing ones stay:
@@ -109,7 +128,8 @@ func (t *Target) Freeze(d Direction) { t.set("Freeze", d.String(), func(m *mode)
 // Unfreeze lets bytes flow again, in order, what was held first.
 func (t *Target) Unfreeze() { t.set("Unfreeze", "", func(m *mode) { m.frozen = 0 }) }
 
-// Heal takes back every fault made on this very target. Connections that were
+// Heal takes back every fault made on this very target; for others see HealAll,
+// and the table in the package documentation. Connections that were
 // broken stay so; hooks stay too.
 func (t *Target) Heal() {
 	t.f.mu.Lock()

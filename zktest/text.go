@@ -19,6 +19,11 @@ func text(d *wire.Decoder) string {
 	if len(b) >= 4 && b[0] == 0xff && b[1] == 0xff && b[2] == 0xff && b[3] == 0xff && d.Err() == nil {
 		return null
 	}
+	return decoded(s)
+}
+
+// decoded returns s as Java reads it: with U+FFFD for what is no character.
+func decoded(s string) string {
 	if utf8.ValidString(s) {
 		return s
 	}

@@ -23,7 +23,7 @@ type Request struct {
 	// Answered says whether the server's reply has reached the fault layer. Only
 	// then Err and Zxid count: the reply's header.
 	Answered bool
-	Err      Code
+	Err      Code // CodeOK, CodeNoNode and so on
 	Zxid     int64
 }
 

@@ -68,6 +68,15 @@ func newTree(legacy bool) *tree {
 	return t
 }
 
+// node returns the node at an operator's path, nil if there is none. The root
+// has but one name here: under the other it could be deleted.
+func (t *tree) node(path string) *znode {
+	if path == "" {
+		return nil
+	}
+	return t.nodes[path]
+}
+
 // special reports whether path is one that no client may delete.
 func special(path string) bool {
 	return path == "/" || path == systemPath || path == quotaPath || path == configPath

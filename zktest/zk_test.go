@@ -100,7 +100,7 @@ func TestGoZookeeper(t *testing.T) {
 			c, states := w.zk("A", 4*time.Second)
 			_, err := c.Create("/e", nil, zk.FlagEphemeral, everyone)
 			require.NoError(t, err)
-			w.net.Partition("A", "10.0.0.1")
+			w.net.Partition("A", "192.0.2.1")
 			time.Sleep(5 * time.Second)
 			require.False(t, w.srv.Exists("/e"))
 			w.net.HealAll()

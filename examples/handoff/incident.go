@@ -6,11 +6,11 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"net"
-	"net/http"
 	"strings"
 	"time"
 
+	"github.com/zkfence/zkfence/examples/internal/cast"
+	"github.com/zkfence/zkfence/examples/internal/fenced"
 	"github.com/zkfence/zkfence/fencing"
 	"github.com/zkfence/zkfence/zktest"
 )
@@ -26,11 +26,11 @@ type incident struct {
 	timeout time.Duration // to ask for
 	granted time.Duration // W1's session's, once it is connected
 	freeze  bool
-	tl      *timeline
+	tl      *cast.Timeline
 }
 
 func (s *incident) say(format string, args ...any) {
-	s.tl.line("parent", "", "", fmt.Sprintf(format, args...))
+	s.tl.Line("parent", "", "", fmt.Sprintf(format, args...))
 }
 
 func (s *incident) run(ctx context.Context) (err error) {
@@ -55,25 +55,25 @@ func (s *incident) run(ctx context.Context) (err error) {
 
 	secret := rand.Text()
 	store := newStore(secret, reportName, reportRaw)
-	url, closeStore, err := serve(ctx, store)
+	url, closeStore, err := fenced.Serve(ctx, store.handler())
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, closeStore()) }()
 	s.say("report store at %s", url)
 
-	pause, err := newPauser(s.freeze, servers)
+	pause, err := cast.NewPauser(s.freeze, servers)
 	if err != nil {
 		return err
 	}
-	defer pause.close()
+	defer pause.Close()
 
 	job := assignment{
 		Timeout: s.timeout,
 		Lock:    "/zkfence-handoff/" + strings.ToLower(rand.Text()[:8]), // runs must not meet, nor their tokens at one store
-		Store:   url, Secret: secret,
+		Store:   url + store.gate.Resource, Secret: secret,
 	}
-	job.Servers = pause.servers
+	job.Servers = pause.Servers
 	w1, err := startWorker(ctx, "W1", job, s.tl)
 	if err != nil {
 		return err
@@ -117,18 +117,18 @@ var errTooLong = errors.New("the story takes too long")
 func longest(timeout time.Duration) time.Duration { return 10*timeout + 30*time.Second }
 
 // handOver pauses W1 until W2 has published.
-func (s *incident) handOver(ctx context.Context, pause *pauser, w1, w2 *process) (published says, err error) {
-	if err := pause.pause(w1.cmd.Process); err != nil {
+func (s *incident) handOver(ctx context.Context, pause *cast.Pauser, w1, w2 *process) (published says, err error) {
+	if err := pause.Pause(w1.Process); err != nil {
 		return says{}, err
 	}
-	s.say("W1 is %s, between its check and its write", pause.what)
-	stopProgress := s.progress(pause.what)
+	s.say("W1 is %s, between its check and its write", pause.What)
+	stopProgress := s.progress(pause.What)
 	_, err = w2.await(ctx, saysReady)
 	stopProgress()
 	if err != nil {
 		return says{}, err
 	}
-	if err := w2.order(orderWrite); err != nil {
+	if err := w2.Order(orderWrite); err != nil {
 		return says{}, err
 	}
 	if published, err = w2.await(ctx, saysPublished, saysRefused); err != nil {
@@ -138,7 +138,7 @@ func (s *incident) handOver(ctx context.Context, pause *pauser, w1, w2 *process)
 		return says{}, fmt.Errorf("W2 was refused: %s", published.Text)
 	}
 	s.say("W1 goes on, and sends its write")
-	return published, pause.resume(w1.cmd.Process)
+	return published, pause.Resume(w1.Process)
 }
 
 // progress says every second how long the pause lasts.
@@ -163,7 +163,7 @@ func (s *incident) progress(what string) (stop func()) {
 
 // lateWrite lets W1 write, and wants it refused.
 func (s *incident) lateWrite(ctx context.Context, w1 *process) (refused says, err error) {
-	if err := w1.order(orderWrite); err != nil {
+	if err := w1.Order(orderWrite); err != nil {
 		return says{}, err
 	}
 	if refused, err = w1.await(ctx, saysPublished, saysRefused); err != nil {
@@ -190,7 +190,7 @@ func (s *incident) verify(store *store, published, refused says) error {
 	case !bytes.Contains(report, []byte("by W2 with "+published.Token.String())), bytes.Contains(report, []byte("W1")):
 		return fmt.Errorf("the store does not hold W2's report:\n%s", report)
 	}
-	s.tl.line("parent", last.Token.String(), "", "the store holds W2's report; W1's late write with "+refused.Token.String()+" changed nothing")
+	s.tl.Line("parent", last.Token.String(), "", "the store holds W2's report; W1's late write with "+refused.Token.String()+" changed nothing")
 	for line := range strings.Lines(string(report)) {
 		s.say("    %s", strings.TrimRight(line, "\r\n"))
 	}
@@ -201,33 +201,10 @@ func (s *incident) verify(store *store, published, refused says) error {
 func (s *incident) end(err *error, kill context.CancelFunc, p *process) {
 	if *err != nil {
 		kill()
-		_ = p.end() // killed, so what it says is no news
+		_ = p.End() // killed, so what it says is no news
 		return
 	}
-	if e := p.end(); e != nil {
-		*err = fmt.Errorf("%s: %w", p.name, e)
+	if e := p.End(); e != nil {
+		*err = fmt.Errorf("%s: %w", p.Name, e)
 	}
-}
-
-// serve serves the store on loopback.
-func serve(ctx context.Context, s *store) (url string, stop func() error, err error) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", nil, err
-	}
-	server := &http.Server{Handler: s.handler(), ReadTimeout: 10 * time.Second, WriteTimeout: 10 * time.Second}
-	served := make(chan error, 1)
-	go func() { served <- server.Serve(listener) }()
-	stop = func() error {
-		stopping, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
-		defer cancel()
-		if server.Shutdown(stopping) != nil {
-			_ = server.Close() // a client hangs on; the program is over all the same
-		}
-		if err := <-served; !errors.Is(err, http.ErrServerClosed) {
-			return err
-		}
-		return nil
-	}
-	return "http://" + listener.Addr().String() + "/" + s.gate.Resource, stop, nil
 }

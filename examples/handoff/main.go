@@ -27,6 +27,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/zkfence/zkfence/examples/internal/cast"
 )
 
 func main() {
@@ -38,7 +40,7 @@ func main() {
 	}
 	zk := flag.String("zk", "", "servers of a real ensemble, `host:port,…`; without it an in-memory server is started")
 	timeout := flag.Duration("timeout", 4*time.Second, "session timeout to ask for, 500ms to 1m; the pause lasts a little longer than what is granted")
-	freeze := flag.Bool("freeze", !canStop, "freeze W1's connection instead of stopping its process")
+	freeze := flag.Bool("freeze", !cast.CanStop, "freeze W1's connection instead of stopping its process")
 	flag.Parse()
 	if flag.NArg() > 0 {
 		fmt.Fprintf(os.Stderr, "handoff: unexpected argument %q\n", flag.Arg(0))
@@ -51,7 +53,7 @@ func main() {
 
 	interrupted, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	s := incident{timeout: *timeout, freeze: *freeze, tl: newTimeline(os.Stdout)}
+	s := incident{timeout: *timeout, freeze: *freeze, tl: cast.NewTimeline(os.Stdout)}
 	if *zk != "" {
 		s.servers = strings.Split(*zk, ",")
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
+	"github.com/zkfence/zkfence/examples/internal/cast"
 	"github.com/zkfence/zkfence/zktest"
 )
 
@@ -35,12 +36,12 @@ func TestLateWriteIsRefused(t *testing.T) {
 		{"OfAProcessCutOffFromTheEnsemble", true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if !c.freeze && !canStop {
+			if !c.freeze && !cast.CanStop {
 				t.Skip("this system cannot stop a process")
 			}
 			t.Parallel()
 			var out bytes.Buffer
-			tl := newTimeline(&out)
+			tl := cast.NewTimeline(&out)
 			s := incident{timeout: 2 * time.Second, freeze: c.freeze, tl: tl}
 			err := s.run(t.Context())
 			require.NoError(t, err, "%s", out.String())
@@ -57,7 +58,7 @@ func TestTheStoryGoesByTheTimeoutThatWasGranted(t *testing.T) {
 	t.Parallel()
 	server := zktest.New(t, zktest.WithSessionTimeouts(2*time.Second, time.Minute))
 	var out bytes.Buffer
-	s := incident{servers: []string{server.Addr()}, timeout: 500 * time.Millisecond, freeze: !canStop, tl: newTimeline(&out)}
+	s := incident{servers: []string{server.Addr()}, timeout: 500 * time.Millisecond, freeze: !cast.CanStop, tl: cast.NewTimeline(&out)}
 	require.NoError(t, s.run(t.Context()), "%s", &out)
 	require.Equal(t, 2*time.Second, s.granted)
 	require.Contains(t, out.String(), "for 1 s, its session timeout is 2s")
@@ -73,6 +74,6 @@ func TestATimeoutThatMakesNoStoryIsRefusedByName(t *testing.T) {
 
 func TestBadTimeoutEndsTheStory(t *testing.T) {
 	var out bytes.Buffer
-	s := incident{timeout: -time.Second, tl: newTimeline(&out)}
+	s := incident{timeout: -time.Second, tl: cast.NewTimeline(&out)}
 	require.ErrorContains(t, s.run(t.Context()), "session timeout")
 }

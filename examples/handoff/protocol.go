@@ -1,17 +1,10 @@
 package main
 
 import (
-	"encoding/json"
-	"io"
-	"sync"
 	"time"
 
 	"github.com/zkfence/zkfence/fencing"
 )
-
-// The parent and its workers talk in lines of JSON: an assignment and then orders
-// on a worker's standard input, reports on its standard output. Its end of input
-// tells a worker that the parent is gone.
 
 // assignment is the first line a worker reads.
 type assignment struct {
@@ -53,16 +46,4 @@ type says struct {
 	// Of a refusal.
 	Presented fencing.Stamp `json:"presented,omitzero"`
 	Highest   fencing.Stamp `json:"highest,omitzero"`
-}
-
-// lines writes JSON values, one a line, for several goroutines.
-type lines struct {
-	mu sync.Mutex
-	w  io.Writer
-}
-
-func (l *lines) send(v any) error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return json.NewEncoder(l.w).Encode(v)
 }

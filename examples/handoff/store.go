@@ -1,23 +1,13 @@
 package main
 
 import (
-	"crypto/subtle"
-	"encoding/json"
-	"errors"
 	"io"
 	"net/http"
 	"sync"
 
+	"github.com/zkfence/zkfence/examples/internal/fenced"
 	"github.com/zkfence/zkfence/fencing"
 )
-
-// Headers of the report store.
-const (
-	stampHeader = "Fencing-Stamp" // of a PUT: what the command carries; of every answer: what the store remembers
-	tokenHeader = "Fencing-Token" // of a POST: whose floor it is
-)
-
-const maxReport = 1 << 20 // bytes
 
 // store is the protected resource: one report, served over HTTP, with a Gate in
 // front of it.
@@ -27,7 +17,7 @@ const maxReport = 1 << 20 // bytes
 //	PUT   replaces the report, if its Stamp may act
 //
 // A refusal is 412 if the owner is too old, 409 if its command came twice or too
-// late, 428 if it carries no Stamp, 400 if that is no Stamp; its body is a refusal.
+// late, 428 if it carries no Stamp, 400 if that is no Stamp.
 type store struct {
 	secret string
 	gate   *fencing.Gate
@@ -48,20 +38,13 @@ func (s *store) handler() http.Handler {
 	mux.HandleFunc("GET "+path, s.get)
 	mux.HandleFunc("POST "+path, s.raise)
 	mux.HandleFunc("PUT "+path, s.put)
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		// Before the gate: whoever may present tokens may lock everybody out.
-		if subtle.ConstantTimeCompare([]byte(r.Header.Get("Authorization")), []byte("Bearer "+s.secret)) != 1 {
-			refuse(w, http.StatusUnauthorized, errors.New("not authenticated"))
-			return
-		}
-		mux.ServeHTTP(w, r)
-	})
+	return fenced.Authenticated(s.secret, mux)
 }
 
 func (s *store) get(w http.ResponseWriter, _ *http.Request) {
 	report, last := s.read()
 	w.Header().Set("Content-Type", "text/csv; charset=utf-8")
-	w.Header().Set(stampHeader, last.String())
+	w.Header().Set(fenced.StampHeader, last.String())
 	_, _ = w.Write(report) // the client has gone, and will ask again
 }
 
@@ -72,29 +55,20 @@ func (s *store) read() ([]byte, fencing.Stamp) {
 }
 
 func (s *store) raise(w http.ResponseWriter, r *http.Request) {
-	token, err := fencing.ParseToken(r.Header.Get(tokenHeader))
-	if err != nil {
-		refuse(w, http.StatusBadRequest, err)
-		return
+	if token, ok := fenced.Token(w, r); ok {
+		s.answer(w, s.gate.Raise(token))
 	}
-	s.answer(w, s.gate.Raise(token))
 }
 
 func (s *store) put(w http.ResponseWriter, r *http.Request) {
-	text := r.Header.Get(stampHeader)
-	if text == "" {
-		refuse(w, http.StatusPreconditionRequired, errors.New("a PUT needs the header "+stampHeader))
-		return
-	}
-	stamp, err := fencing.ParseStamp(text)
-	if err != nil {
-		refuse(w, http.StatusBadRequest, err)
+	stamp, ok := fenced.Stamp(w, r)
+	if !ok {
 		return
 	}
 	// All of the body first: inside the gate a slow client would keep out others.
-	report, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxReport))
+	report, err := io.ReadAll(http.MaxBytesReader(w, r.Body, fenced.MaxBody))
 	if err != nil {
-		refuse(w, http.StatusRequestEntityTooLarge, err)
+		fenced.Refuse(w, http.StatusRequestEntityTooLarge, err)
 		return
 	}
 	s.answer(w, s.gate.Admit(r.Context(), stamp, func() error {
@@ -105,37 +79,4 @@ func (s *store) put(w http.ResponseWriter, r *http.Request) {
 	}))
 }
 
-func (s *store) answer(w http.ResponseWriter, err error) {
-	w.Header().Set(stampHeader, s.gate.Last().String())
-	switch {
-	case err == nil:
-		w.WriteHeader(http.StatusNoContent)
-	case errors.Is(err, fencing.ErrStale):
-		refuse(w, http.StatusPreconditionFailed, err)
-	case errors.Is(err, fencing.ErrDuplicate), errors.Is(err, fencing.ErrSuperseded):
-		refuse(w, http.StatusConflict, err)
-	case errors.Is(err, fencing.ErrZeroToken), errors.Is(err, fencing.ErrZeroSeq):
-		refuse(w, http.StatusBadRequest, err)
-	default:
-		refuse(w, http.StatusServiceUnavailable, err)
-	}
-}
-
-// refusal is the body of every answer that is an error. Presented and Highest
-// are there if the gate has compared them.
-type refusal struct {
-	Error     string         `json:"error"`
-	Resource  string         `json:"resource,omitempty"`
-	Presented *fencing.Stamp `json:"presented,omitempty"`
-	Highest   *fencing.Stamp `json:"highest,omitempty"`
-}
-
-func refuse(w http.ResponseWriter, status int, err error) {
-	body := refusal{Error: err.Error()}
-	if stale := (*fencing.StaleError)(nil); errors.As(err, &stale) {
-		body.Resource, body.Presented, body.Highest = stale.Resource, &stale.Presented, &stale.Highest
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(body) // the client has gone
-}
+func (s *store) answer(w http.ResponseWriter, err error) { fenced.Answer(w, s.gate.Last(), err) }

@@ -15,6 +15,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/zkfence/zkfence/examples/internal/cast"
+	"github.com/zkfence/zkfence/examples/internal/fenced"
 	"github.com/zkfence/zkfence/fencing"
 	"github.com/zkfence/zkfence/zkconn"
 	"github.com/zkfence/zkfence/zklock"
@@ -26,8 +28,8 @@ type worker struct {
 	name   string
 	job    assignment
 	orders <-chan string
-	out    *lines
-	store  *storeClient
+	out    *cast.Lines
+	store  *fenced.Client
 	// The session's timeout as granted. The one asked for says nothing about how
 	// long a pause is survived.
 	granted time.Duration
@@ -42,7 +44,7 @@ const patience = 10 * time.Second
 func runWorker(name string, in io.Reader, out io.Writer) error {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	w := &worker{name: name, out: &lines{w: out}}
+	w := &worker{name: name, out: cast.NewLines(out)}
 	input := json.NewDecoder(in)
 	if err := input.Decode(&w.job); err != nil {
 		return fmt.Errorf("reading the assignment: %w", err)
@@ -64,7 +66,7 @@ func runWorker(name string, in io.Reader, out io.Writer) error {
 			}
 		}
 	}()
-	w.store = newStoreClient(w.job.Store, w.job.Secret)
+	w.store = fenced.NewClient(w.job.Store, w.job.Secret)
 	if err := w.run(ctx); err != nil {
 		w.say(says{What: saysFailed, Text: err.Error()})
 		return err
@@ -140,11 +142,11 @@ func (w *worker) publish(ctx context.Context, h *zklock.Hold) error {
 
 	// First the floor, then the read: what an older owner still has under way is
 	// now either in what we read, or refused.
-	if err := w.store.raise(ctx, token); err != nil {
+	if err := w.store.Raise(ctx, token); err != nil {
 		return fmt.Errorf("raising the floor: %w", err)
 	}
 	w.sayHeld(h, saysRaised, "raised the floor at the store")
-	old, last, err := w.store.get(ctx)
+	old, last, err := w.store.Get(ctx)
 	if err != nil {
 		return fmt.Errorf("reading the report: %w", err)
 	}
@@ -169,7 +171,7 @@ func (w *worker) publish(ctx context.Context, h *zklock.Hold) error {
 	// about the one that was on its way already.
 	writing, cancel := context.WithTimeout(context.WithoutCancel(ctx), w.granted)
 	defer cancel()
-	err = w.store.put(writing, stamp, report)
+	err = w.store.Put(writing, stamp, report)
 	var stale *fencing.StaleError
 	switch {
 	case err == nil:
@@ -211,7 +213,7 @@ func (w *worker) sayHeld(h *zklock.Hold, what, text string) {
 }
 
 func (w *worker) say(s says) {
-	if err := w.out.send(s); err != nil {
+	if err := w.out.Send(s); err != nil {
 		// Nobody reads: without the parent there is nothing left to do here.
 		os.Exit(1)
 	}

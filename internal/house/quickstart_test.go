@@ -50,8 +50,13 @@ func TestTheReadmesFaultsExist(t *testing.T) {
 				exported[d.Name.Name] = true
 			case *ast.GenDecl:
 				for _, spec := range d.Specs {
-					if typ, ok := spec.(*ast.TypeSpec); ok {
-						exported[typ.Name.Name] = true
+					switch spec := spec.(type) {
+					case *ast.TypeSpec:
+						exported[spec.Name.Name] = true
+					case *ast.ValueSpec:
+						for _, name := range spec.Names {
+							exported[name.Name] = true
+						}
 					}
 				}
 			}

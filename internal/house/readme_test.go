@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -16,7 +17,7 @@ import (
 // A program that people copy from the README compiles as it is printed, with
 // nothing added, and does what it says once it finds a ZooKeeper.
 func TestTheReadmesProgramRuns(t *testing.T) {
-	program := readmesFirst(t, "go")
+	program := readmesGo(t, "zklock.New(")
 	built := filepath.Join(t.TempDir(), "readme")
 	build(t, program, built)
 
@@ -29,27 +30,40 @@ func TestTheReadmesProgramRuns(t *testing.T) {
 	require.Regexp(t, `^reports/2026-07\.csv: write with 0x[0-9a-f]+:1\n$`, string(out))
 }
 
-// readmesFirst is the first fenced block in that language.
-func readmesFirst(t *testing.T, language string) string {
+// readmesGo is the block of Go in which text stands.
+func readmesGo(t *testing.T, text string) string {
 	t.Helper()
 	readme, err := os.ReadFile(filepath.Join(root(t), "README.md"))
 	require.NoError(t, err)
-	_, rest, found := strings.Cut(string(readme), "```"+language+"\n")
-	require.True(t, found, "the README has no %s", language)
-	block, _, found := strings.Cut(rest, "```")
-	require.True(t, found)
-	return block
+	for _, rest := range strings.Split(string(readme), "```go\n")[1:] {
+		block, _, found := strings.Cut(rest, "```")
+		require.True(t, found)
+		if strings.Contains(block, text) {
+			return block
+		}
+	}
+	require.Fail(t, "the README has no such Go", "%q", text)
+	return ""
 }
 
-// build compiles a program as a command of this module.
-func build(t *testing.T, program, into string) {
+// build compiles a program as a command of this module, with other packages of
+// one file beside it, by their names.
+func build(t *testing.T, program, into string, others ...map[string]string) {
 	t.Helper()
 	dir, tmp := root(t), t.TempDir()
-	source := filepath.Join(tmp, "main.go")
-	require.NoError(t, os.WriteFile(source, []byte(program), 0o600))
-	overlay, err := json.Marshal(map[string]map[string]string{
-		"Replace": {filepath.Join(dir, "internal", "house", "readme", "main.go"): source},
-	})
+	replace := make(map[string]string)
+	add := func(name, text string) {
+		source := filepath.Join(tmp, strconv.Itoa(len(replace))+".go")
+		require.NoError(t, os.WriteFile(source, []byte(text), 0o600))
+		replace[filepath.Join(dir, "internal", "house", "readme", name, "main.go")] = source
+	}
+	add("", program)
+	for _, packages := range others {
+		for name, text := range packages {
+			add(name, text)
+		}
+	}
+	overlay, err := json.Marshal(map[string]map[string]string{"Replace": replace})
 	require.NoError(t, err)
 	plan := filepath.Join(tmp, "overlay.json")
 	require.NoError(t, os.WriteFile(plan, overlay, 0o600))

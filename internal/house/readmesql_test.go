@@ -29,16 +29,10 @@ func TestTheReadmesSQLIsTheRule(t *testing.T) {
 	}
 	require.Len(t, statements, 3, "the table, the floor, the write")
 
-	// Seq 0 is the floor.
-	story := []fencing.Stamp{
-		at(t, 7, 1), at(t, 7, 1), at(t, 7, 3), at(t, 7, 2),
-		at(t, 11, 0), at(t, 11, 0), at(t, 7, 4), at(t, 7, 0), at(t, 11, 1), at(t, 11, 1),
-		at(t, 12, 1), at(t, 12, 0), at(t, 11, 2),
-	}
 	script := "import sqlite3\ndb = sqlite3.connect(':memory:')\ndb.execute('''" + statements[0] + "''')\n"
 	var want strings.Builder
 	var last fencing.Stamp
-	for _, next := range story {
+	for _, next := range story(t) {
 		sql, params := statements[2], fmt.Sprintf("{'1': 'r', '2': 'body', '3': %d, '4': %d}", next.Token.Uint64(), next.Seq)
 		if next.Seq == 0 {
 			sql, params = statements[1], fmt.Sprintf("{'1': 'r', '2': %d}", next.Token.Uint64())
@@ -59,6 +53,15 @@ func TestTheReadmesSQLIsTheRule(t *testing.T) {
 	out, err := exec.CommandContext(t.Context(), python, "-c", script).CombinedOutput()
 	require.NoError(t, err, "%s", out)
 	require.Equal(t, want.String(), string(out))
+}
+
+// story is what comes to a resource, in order. Seq 0 is a floor.
+func story(t *testing.T) []fencing.Stamp {
+	return []fencing.Stamp{
+		at(t, 7, 1), at(t, 7, 1), at(t, 7, 3), at(t, 7, 2),
+		at(t, 11, 0), at(t, 11, 0), at(t, 7, 4), at(t, 7, 0), at(t, 11, 1), at(t, 11, 1),
+		at(t, 12, 1), at(t, 12, 0), at(t, 11, 2),
+	}
 }
 
 func at(t *testing.T, token, seq uint64) fencing.Stamp {

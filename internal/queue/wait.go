@@ -156,8 +156,8 @@ func (p *Place) vanished(predecessor string, err error) (glance, error) {
 		return glance{}, fmt.Errorf("watch %s: %w", predecessor, err)
 	}
 	if p.gone == predecessor {
-		// The list shows it and the read does not, again: do not spin.
-		p.gone = ""
+		// The list shows it and the read does not, again: do not spin, nor begin to
+		// anew after each pause.
 		return glance{}, errUnseen
 	}
 	p.gone = predecessor

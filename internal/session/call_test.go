@@ -67,16 +67,16 @@ func TestDialSaysWhatWasTried(t *testing.T) {
 		ctx, cancel := context.WithTimeout(b.Context(), time.Second)
 		defer cancel()
 		begin := time.Now()
-		_, err := Dial(ctx, Config{Servers: []string{"10.0.0.9:2181", "10.0.0.8:2181"}, Dialer: b.net.Dialer("a"), Timeout: testTimeout, Tick: testTick})
+		_, err := Dial(ctx, Config{Servers: []string{"192.0.2.9:2181", "192.0.2.8:2181"}, Dialer: b.net.Dialer("a"), Timeout: testTimeout, Tick: testTick})
 		require.ErrorIs(b, err, context.DeadlineExceeded)
-		require.ErrorContains(b, err, "10.0.0.9:2181: ")
-		require.ErrorContains(b, err, "10.0.0.8:2181: ")
+		require.ErrorContains(b, err, "192.0.2.9:2181: ")
+		require.ErrorContains(b, err, "192.0.2.8:2181: ")
 		require.LessOrEqual(b, time.Since(begin), 1300*time.Millisecond)
 	})
 	for name, fault := range map[string]func(*bench){
 		"Blackhole":     func(b *bench) { b.server.Blackhole(true) },
 		"HalfHandshake": func(b *bench) { b.server.HalfHandshake(true) },
-		"Partition":     func(b *bench) { b.net.Partition("a", "10.0.0.1") },
+		"Partition":     func(b *bench) { b.net.Partition("a", "192.0.2.1") },
 	} {
 		t.Run(name, func(t *testing.T) {
 			virtually(t, func(b *bench) {
@@ -84,7 +84,7 @@ func TestDialSaysWhatWasTried(t *testing.T) {
 				ctx, cancel := context.WithTimeout(b.Context(), time.Second)
 				defer cancel()
 				begin := time.Now()
-				_, err := Dial(ctx, Config{Servers: []string{"10.0.0.1:2181"}, Dialer: b.net.Dialer("a"), Timeout: testTimeout, Tick: testTick})
+				_, err := Dial(ctx, Config{Servers: []string{"192.0.2.1:2181"}, Dialer: b.net.Dialer("a"), Timeout: testTimeout, Tick: testTick})
 				require.ErrorIs(b, err, context.DeadlineExceeded)
 				require.LessOrEqual(b, time.Since(begin), 1300*time.Millisecond)
 			})
@@ -98,8 +98,8 @@ func TestDialSaysThatAHandshakeFailed(t *testing.T) {
 		b.server.Blackhole(true)
 		ctx, cancel := context.WithTimeout(b.Context(), testTimeout/2)
 		defer cancel()
-		_, err := Dial(ctx, Config{Servers: []string{"10.0.0.1:2181"}, Dialer: b.net.Dialer("a"), Timeout: testTimeout, Tick: testTick})
-		require.ErrorContains(b, err, "10.0.0.1:2181: zkconn: handshake: no answer within 2s")
+		_, err := Dial(ctx, Config{Servers: []string{"192.0.2.1:2181"}, Dialer: b.net.Dialer("a"), Timeout: testTimeout, Tick: testTick})
+		require.ErrorContains(b, err, "192.0.2.1:2181: zkconn: handshake: no answer within 2s")
 	})
 }
 

@@ -25,6 +25,7 @@ type Client struct {
 	current *Session
 	newest  *Session      // the one opened last, whether or not it has ever stood
 	changed chan struct{} // closed when current is another
+	shared  map[string]*sharedThing
 }
 
 // Dial returns a Client once its first session stands.
@@ -32,7 +33,7 @@ func Dial(ctx context.Context, cfg Config) (*Client, error) {
 	if err := cfg.settle(); err != nil {
 		return nil, err
 	}
-	c := &Client{cfg: cfg, done: make(chan struct{}), changed: make(chan struct{})}
+	c := &Client{cfg: cfg, done: make(chan struct{}), changed: make(chan struct{}), shared: make(map[string]*sharedThing)}
 	// The Client's life is not that of the call that made it; Close ends it.
 	c.ctx, c.cancel = context.WithCancelCause(context.WithoutCancel(ctx))
 	s, err := c.open(ctx)
@@ -188,13 +189,21 @@ func (c *Client) Go(fn func()) bool {
 	if c.closed {
 		return false
 	}
+	c.start(fn)
+	return true
+}
+
+// start is Go for whoever holds mu and has seen that Close has not begun.
+func (c *Client) start(fn func()) {
 	c.goroutines.Add(1)
 	go func() {
 		defer c.goroutines.Done()
 		fn()
 	}()
-	return true
 }
+
+// Closing is closed when Close begins.
+func (c *Client) Closing() <-chan struct{} { return c.ctx.Done() }
 
 // Identity is what a node of this Client says about its owner.
 func (c *Client) Identity() string { return c.cfg.Identity }

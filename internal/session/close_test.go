@@ -22,7 +22,7 @@ func TestCloseIsPromptAndSaysWhetherTheServerKnows(t *testing.T) {
 		"JustCut":     {func(b *bench, _ *Session) { b.server.Cut() }, true, 200 * time.Millisecond},
 		"Refused":     {func(b *bench, _ *Session) { b.server.Refuse(true); b.server.Cut() }, false, testTimeout / 2},
 		"Frozen":      {func(b *bench, s *Session) { b.server.Freeze(zktest.BothWays) }, false, testTimeout},
-		"Partitioned": {func(b *bench, s *Session) { b.net.Partition("a", "10.0.0.1") }, false, testTimeout},
+		"Partitioned": {func(b *bench, s *Session) { b.net.Partition("a", "192.0.2.1") }, false, testTimeout},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -6,6 +6,7 @@ import (
 	"os"
 	"strings"
 	"time"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/go-zookeeper/zk"
@@ -111,6 +112,10 @@ func (c *Config) settle() error {
 	}
 	if len(c.Identity) > maxIdentity || !utf8.ValidString(c.Identity) {
 		return fmt.Errorf("zkconn: identity = %q (%d bytes): must be UTF-8 of at most %d bytes", c.Identity, len(c.Identity), maxIdentity)
+	}
+	if strings.ContainsFunc(c.Identity, unicode.IsControl) {
+		// Others write it into logs and on terminals.
+		return fmt.Errorf("zkconn: identity = %q: must be without control characters", c.Identity)
 	}
 	if c.slept == nil {
 		c.slept = slept

@@ -31,14 +31,14 @@ func TestAnOutageWarnsOncePerTimeout(t *testing.T) {
 		warned := logs.FilterLevelExact(zapcore.WarnLevel).All()
 		require.GreaterOrEqual(b, len(warned), 3)
 		require.LessOrEqual(b, len(warned), 4)
-		require.Contains(b, warned[0].ContextMap()["servers"], "10.0.0.1:2181: ")
+		require.Contains(b, warned[0].ContextMap()["servers"], "192.0.2.1:2181: ")
 
 		cause := errors.New("no more patience")
 		ctx, cancel := context.WithTimeoutCause(b.Context(), time.Second, cause)
 		defer cancel()
 		_, err := c.Session(ctx)
 		require.ErrorIs(b, err, cause)
-		require.ErrorContains(b, err, "zkconn: session: no session (10.0.0.1:2181: ")
+		require.ErrorContains(b, err, "zkconn: session: no session (192.0.2.1:2181: ")
 		require.NotContains(b, err.Error(), "no answer yet")
 		require.Equal(b, 1, logs.FilterMessage("session ended").Len(), "the session that stood, and it alone")
 		_ = c.Close(context.WithoutCancel(b.Context()))
@@ -50,7 +50,7 @@ func TestADialThatNobodyAnswersWarns(t *testing.T) {
 	virtually(t, func(b *bench) {
 		b.server.Blackhole(true)
 		logs, log := observed()
-		cfg := Config{Servers: []string{"10.0.0.1:2181"}, Timeout: testTimeout, Tick: testTick, Dialer: b.net.Dialer("a")}
+		cfg := Config{Servers: []string{"192.0.2.1:2181"}, Timeout: testTimeout, Tick: testTick, Dialer: b.net.Dialer("a")}
 		log(&cfg)
 		ctx, cancel := context.WithTimeout(b.Context(), testTimeout)
 		defer cancel()

@@ -21,8 +21,8 @@ func TestAKeptSessionEndsBeforeItsNodesGo(t *testing.T) {
 		"Refuse":          func(b *bench, s *Session) { b.server.Refuse(true); b.server.For(s.ID()).Cut() },
 		"HalfHandshake":   func(b *bench, s *Session) { b.server.HalfHandshake(true); b.server.For(s.ID()).Cut() },
 		"ZxidAhead":       func(b *bench, s *Session) { b.server.ZxidAhead(true); b.server.Cut() },
-		"Partition":       func(b *bench, s *Session) { b.net.Partition("a", "10.0.0.1") },
-		"PartitionOneWay": func(b *bench, s *Session) { b.net.PartitionOneWay("a", "10.0.0.1") },
+		"Partition":       func(b *bench, s *Session) { b.net.Partition("a", "192.0.2.1") },
+		"PartitionOneWay": func(b *bench, s *Session) { b.net.PartitionOneWay("a", "192.0.2.1") },
 	}
 	for name, fault := range faults {
 		t.Run(name, func(t *testing.T) {

@@ -4,7 +4,6 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"github.com/go-zookeeper/zk"
 	"github.com/stretchr/testify/require"
 )
 
@@ -19,7 +18,7 @@ func TestAWatchOfAnEarlierConnectionIsNotJoined(t *testing.T) {
 		conn, next := s.Connection()
 		e := &watchEntry{fired: make(chan struct{}), arming: make(chan struct{})}
 		s.mu.Lock()
-		s.watches["/n"] = e
+		s.watches[watchKey{path: "/n"}] = e
 		s.mu.Unlock()
 		b.server.Cut()
 		<-next
@@ -31,7 +30,7 @@ func TestAWatchOfAnEarlierConnectionIsNotJoined(t *testing.T) {
 			joined <- w
 		}()
 		synctest.Wait()
-		s.watchArmed("/n", e, conn, &zk.Stat{}, nil)
+		s.watchArmed(watchKey{path: "/n"}, e, conn, sight{}, nil)
 		w := <-joined
 		require.NoError(b, b.server.Delete("/n"))
 		b.fired(w)

@@ -4,6 +4,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -31,6 +32,7 @@ func TestACrowdSharesItsLists(t *testing.T) {
 		crowd.Wait()
 		require.Zero(b, failed.Load())
 		require.LessOrEqual(b, b.server.Count(zktest.OpGetChildren2), 2)
+		synctest.Wait() // who lists forgets it after all have been told
 		require.Empty(b, s.listers)
 		b.close(c)
 	})

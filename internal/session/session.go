@@ -69,7 +69,7 @@ type Session struct {
 	suspicions uint64
 	suspicion  chan struct{}
 
-	watches map[string]*watchEntry
+	watches map[watchKey]*watchEntry
 	listers map[string]*lister
 	lists   map[listKey]*Pending[[]string]
 	debts   debts
@@ -80,7 +80,7 @@ func newSession(c *Client) *Session {
 		client: c, log: c.cfg.Logger, base: time.Now(),
 		poke: make(chan struct{}, 1), first: make(chan struct{}), fused: make(chan struct{}),
 		next: make(chan struct{}), suspicion: make(chan struct{}),
-		watches: make(map[string]*watchEntry), listers: make(map[string]*lister), lists: make(map[listKey]*Pending[[]string]),
+		watches: make(map[watchKey]*watchEntry), listers: make(map[string]*lister), lists: make(map[listKey]*Pending[[]string]),
 		gone: make(chan struct{}), known: make(chan struct{}), parked: make(chan struct{}),
 	}
 	s.debts.wake = make(chan struct{}, 1)
@@ -170,6 +170,28 @@ func (s *Session) Suspect() bool {
 func (s *Session) suspect(now instant, slept time.Duration) bool {
 	return !s.up || !s.trust.proven || s.reconnected() ||
 		now-s.trust.proof >= s.timeout/4 || s.overslept(slept)
+}
+
+// SuspectFor is for how long the session has not been known to be well, by the
+// clock at the call; 0 if it is.
+func (s *Session) SuspectFor() time.Duration {
+	now, slept := s.now(), s.asleep()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.suspect(now, slept) {
+		return 0
+	}
+	since := now
+	if s.conns > 0 && (!s.up || s.reconnected()) {
+		since = min(since, s.downAt)
+	}
+	if s.trust.proven {
+		since = min(since, s.trust.proof+s.timeout/4)
+	}
+	if s.overslept(slept) {
+		since = min(since, s.trust.proof)
+	}
+	return max(now-since, 1)
 }
 
 // reconnected reports that no proof has been answered that was sent since the

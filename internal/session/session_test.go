@@ -32,7 +32,7 @@ func virtually(t *testing.T, fn func(b *bench)) {
 }
 
 func (b *bench) dial(host string, change ...func(*Config)) *Client {
-	cfg := Config{Servers: []string{"10.0.0.1:2181"}, Timeout: testTimeout, Tick: testTick, Dialer: b.net.Dialer(host), Identity: host}
+	cfg := Config{Servers: []string{"192.0.2.1:2181"}, Timeout: testTimeout, Tick: testTick, Dialer: b.net.Dialer(host), Identity: host}
 	for _, f := range change {
 		f(&cfg)
 	}

@@ -102,10 +102,10 @@ func TestASessionWithoutAFreshProofIsSuspect(t *testing.T) {
 // not wait there until their sessions are gone.
 func TestAServerThatAcceptsAndNeverAnswersCostsASixthOfTheTimeout(t *testing.T) {
 	virtually(t, func(b *bench) {
-		hung, err := b.net.Listen("10.0.0.2:2181")
+		hung, err := b.net.Listen("192.0.2.2:2181")
 		require.NoError(b, err)
 		defer hung.Close()
-		c := b.dial("a", func(c *Config) { c.Servers = append(c.Servers, "10.0.0.2:2181") })
+		c := b.dial("a", func(c *Config) { c.Servers = append(c.Servers, "192.0.2.2:2181") })
 		s := b.session(c)
 		defer s.Keep()()
 		for range 4 {

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 
@@ -27,9 +28,13 @@ func (c *conn) unwatch() []byte {
 		return nil
 	}
 	var events []byte
-	for _, node := range c.s.watched() {
+	for _, key := range c.s.watched() {
+		node, kind := key.path, zk.EventNodeDataChanged
+		if key.kind == childrenWatch {
+			kind = zk.EventNodeChildrenChanged
+		}
 		e := wire.Encoder{Buf: wire.ReplyHeader{Xid: wire.XidEvent, Zxid: -1}.Append(nil)}
-		e.Int32(int32(zk.EventNodeDataChanged))
+		e.Int32(int32(kind))
 		e.Int32(int32(unwatched))
 		e.String(node)
 		events = wire.AppendFrame(events, e.Buf)
@@ -37,14 +42,16 @@ func (c *conn) unwatch() []byte {
 	return events
 }
 
-// watched returns the nodes that the zk.Conn may have a watch of ours on. Those
+// watched returns what the zk.Conn may have a watch of ours on. Those
 // that nobody has armed on the connection that has ended are forgotten: they may
 // have gone while the client was away, with all who waited for it, and then have
 // no event to forget them by.
-func (s *Session) watched() []string {
+func (s *Session) watched() []watchKey {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	nodes := slices.Sorted(maps.Keys(s.watches))
-	maps.DeleteFunc(s.watches, func(_ string, e *watchEntry) bool { return e.arming == nil && e.conn < s.conns })
-	return nodes
+	keys := slices.SortedFunc(maps.Keys(s.watches), func(a, b watchKey) int {
+		return cmp.Or(cmp.Compare(a.path, b.path), cmp.Compare(a.kind, b.kind))
+	})
+	maps.DeleteFunc(s.watches, func(_ watchKey, e *watchEntry) bool { return e.arming == nil && e.conn < s.conns })
+	return keys
 }

@@ -82,7 +82,7 @@ func TestNothingFollowsAFrameThatBrokeOff(t *testing.T) {
 			require.NoError(t, cfg.settle())
 			s := newSession(&Client{cfg: cfg, ctx: t.Context()})
 			s.timeout = testTimeout
-			s.watches["/n"] = &watchEntry{}
+			s.watches[watchKey{path: "/n"}] = &watchEntry{}
 			near, far := net.Pipe()
 			c := newConn(s, near, 0)
 			c.passed.Store(true)

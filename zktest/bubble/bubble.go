@@ -11,8 +11,9 @@ import (
 )
 
 // serverAddr is where a server listens in every bubble; the numbers of its hosts
-// are counted on from 1.
-const serverAddr = "10.0.0.%d:2181"
+// are counted on from 1. It is an address for documentation (RFC 5737), which no
+// machine has: a client without B.Dialer dials it for real.
+const serverAddr = "192.0.2.%d:2181"
 
 // B is one bubble, inside which its server and network were made.
 type B struct {
@@ -28,15 +29,18 @@ type B struct {
 }
 
 // Run runs fn in a bubble with a server and a network, and takes all of it down
-// inside the bubble. On a failure it prints the seed, how to run the test again
-// with it, and the end of the server's trace.
+// inside the bubble. When the test fails, also later on or by a panic of fn or of
+// synctest, it prints the seed, how to run the test again with it, and the end of
+// the server's trace; a panic on another goroutine of fn's leaves no time for that.
 func Run(t *testing.T, fn func(b *B), opts ...Option) {
 	t.Helper()
-	c := config{seed: 1, virtual: 30 * time.Minute, real: 5 * time.Minute}
-	for _, o := range opts {
-		o(&c)
+	if fn == nil {
+		t.Fatal("bubble: Run: the function is nil")
 	}
-	var err error
+	c, err := configured(opts)
+	if err != nil {
+		t.Fatalf("bubble: %v", err)
+	}
 	if c.seed, err = overridden(c.seed); err != nil {
 		t.Fatalf("bubble: %v", err)
 	}
@@ -46,26 +50,23 @@ func Run(t *testing.T, fn func(b *B), opts ...Option) {
 	// Made outside the bubble, or its clock would be the virtual one.
 	stop := watchReal(t.Name(), c)
 	defer stop()
-	synctest.Test(t, func(t *testing.T) { run(t, fn, c) })
+	o := &outcome{outer: t, before: t.Failed()}
+	t.Cleanup(o.tellLate)
+	defer o.burst()
+	synctest.Test(t, func(t *testing.T) { run(t, fn, c, o) })
 }
 
-func run(t *testing.T, fn func(b *B), c config) {
+func run(t *testing.T, fn func(b *B), c config, o *outcome) {
 	b := &B{T: t, Net: zktest.NewNetwork(c.seed), Seed: c.seed}
 	if err := b.start(c); err != nil {
 		b.Net.Close()
 		t.Fatalf("bubble: %v", err)
 	}
 	w := b.watch(c.virtual)
-	told, returned := false, false
-	tell := func() {
-		panicking := !returned && !t.Skipped()
-		if (t.Failed() || panicking) && !told {
-			told = true
-			t.Log(b.report())
-		}
-	}
+	o.b = b
 	// Cleanups run last one first, those of fn before these.
-	t.Cleanup(tell)
+	t.Cleanup(func() { o.cleaned = true })
+	t.Cleanup(o.tell)
 	t.Cleanup(w.stop)
 	if b.Ensemble != nil {
 		t.Cleanup(b.Ensemble.Close)
@@ -73,12 +74,8 @@ func run(t *testing.T, fn func(b *B), c config) {
 		t.Cleanup(b.Server.Close)
 	}
 	t.Cleanup(b.Net.Close)
-	defer func() {
-		tell() // before the cleanups add their own requests
-		b.heal()
-	}()
+	defer o.end()
 	fn(b)
-	returned = true
 }
 
 // start starts the server, or the servers of an ensemble.
@@ -107,16 +104,12 @@ func (b *B) start(c config) error {
 // heal takes back what is broken, so that clients can end in peace.
 func (b *B) heal() {
 	b.Net.HealAll()
-	for _, s := range b.servers() {
-		s.HealAll()
-		s.Stall(false)
-		if b.Ensemble != nil {
-			b.Ensemble.Restart(s)
-		}
-	}
 	if b.Ensemble != nil {
-		b.Ensemble.Heal()
+		b.Ensemble.HealAll()
+		return
 	}
+	b.Server.HealAll()
+	b.Server.Stall(false)
 }
 
 func (b *B) servers() []*zktest.Server {
@@ -127,7 +120,9 @@ func (b *B) servers() []*zktest.Server {
 }
 
 // Dialer returns what a client on the host of that name dials with; it has the
-// type of go-zookeeper's Dialer.
+// type of go-zookeeper's Dialer. A client that is not given it leaves the bubble:
+// its dials are real ones, to an address that no machine has, and while one lasts
+// the clock stands.
 func (b *B) Dialer(host string) func(network, address string, timeout time.Duration) (net.Conn, error) {
 	d := &dialer{seed: b.Seed, host: label(host), dial: b.Net.Dialer(host), parties: map[invitation]*party{}}
 	return d.Dial

@@ -1,6 +1,8 @@
 package bubble
 
 import (
+	"errors"
+	"fmt"
 	"time"
 
 	"github.com/zkfence/zkfence/zktest"
@@ -17,6 +19,31 @@ type config struct {
 	server  []zktest.Option
 
 	ensemble int // servers; 0 for a standalone one
+
+	wrong error // of an option that could not be taken
+}
+
+// mostServers is a bound on what StartEnsemble takes, before hosts are made for it.
+const mostServers = 99
+
+// configured applies options to the defaults.
+func configured(opts []Option) (config, error) {
+	c := config{seed: 1, virtual: 30 * time.Minute, real: 5 * time.Minute}
+	for _, o := range opts {
+		if o == nil {
+			return c, errors.New("an Option is nil")
+		}
+		o(&c)
+	}
+	switch {
+	case c.wrong != nil:
+		return c, c.wrong
+	case c.virtual <= 0:
+		return c, fmt.Errorf("WithVirtualLimit(%s): must be above 0", c.virtual)
+	case c.real <= 0:
+		return c, fmt.Errorf("WithRealLimit(%s): must be above 0", c.real)
+	}
+	return c, nil
 }
 
 // WithSeed sets what latencies, session ids and passwords follow from. It is
@@ -34,10 +61,16 @@ func WithServer(opts ...zktest.Option) Option {
 }
 
 // WithEnsemble makes an ensemble of n servers in place of a standalone one, on the
-// hosts 10.0.0.1, 10.0.0.2 and so on; the options of WithServer are for each.
+// hosts 192.0.2.1, 192.0.2.2 and so on; the options of WithServer are for each.
 // Network does not carry what they say to each other: B.Ensemble breaks that.
 // Defaults to a standalone server.
-func WithEnsemble(n int) Option { return func(c *config) { c.ensemble = n } }
+func WithEnsemble(n int) Option {
+	return func(c *config) {
+		if c.ensemble = n; n < 1 || n > mostServers {
+			c.wrong = fmt.Errorf("WithEnsemble(%d): must be from 1 to %d servers", n, mostServers)
+		}
+	}
+}
 
 // WithVirtualLimit bounds the virtual time that the test and its cleanups may
 // take. Defaults to 30 minutes.

@@ -8,9 +8,6 @@ import (
 	"strings"
 )
 
-// traceTail is how many entries of the trace a failed test prints.
-const traceTail = 60
-
 // seedVar is the environment variable that overrides the seed of every bubble.
 const seedVar = "BUBBLE_SEED"
 
@@ -37,14 +34,13 @@ func again(name string, seed uint64) string {
 }
 
 // report is what a test that has failed prints.
-func (b *B) report() string {
+func (b *B) report(tail int) string {
 	var out strings.Builder
 	fmt.Fprintf(&out, "bubble: seed %d; to run it again: %s\nthe end of the trace:\n", b.Seed, again(b.T.Name(), b.Seed))
-	for i, s := range b.servers() {
-		if b.Ensemble != nil {
-			fmt.Fprintf(&out, "server %d:\n", i+1)
-		}
-		out.WriteString(s.Trace(traceTail))
+	if b.Ensemble != nil {
+		out.WriteString(b.Ensemble.Trace(tail))
+	} else {
+		out.WriteString(b.Server.Trace(tail))
 	}
 	return out.String()
 }

@@ -47,7 +47,7 @@ func (w *watchdog) bark() {
 func (w *watchdog) bite() {
 	if w.next(time.Hour, w.bite) {
 		panic(fmt.Sprintf("bubble: test %s not done after %s of virtual time, and %s more without a network\n%s\n%s",
-			w.b.T.Name(), w.limit, grace, w.b.report(), stacks()))
+			w.b.T.Name(), w.limit, grace, w.b.report(traceTail), stacks()))
 	}
 }
 
@@ -65,7 +65,9 @@ func (w *watchdog) next(d time.Duration, f func()) bool {
 func watchReal(name string, c config) (stop func()) {
 	t := time.AfterFunc(c.real, func() {
 		// The server is not asked for its trace: whoever spins may hold its mutex.
-		panic(fmt.Sprintf("bubble: test %s not done after %s of real time, seed %d: %s\n%s", name, c.real, c.seed, again(name, c.seed), stacks()))
+		panic(fmt.Sprintf("bubble: test %s not done after %s of real time, seed %d: %s\n"+
+			"The clock stands while a goroutine runs, waits for a mutex or dials for real: does a client lack b.Dialer?\n%s",
+			name, c.real, c.seed, again(name, c.seed), stacks()))
 	})
 	return func() { t.Stop() }
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 
 	"github.com/zkfence/zkfence/zktest"
 )
@@ -44,13 +45,12 @@ func (t *target) do(line string, print func(string)) error {
 		c.on, c.servers, c.scoped = c.on[k:k+1], c.servers[k:k+1], true
 		words, among = words[2:], slices.Concat(scoped(), local())
 	}
+	var by, which string
 	if words[0] == "for" || words[0] == "from" {
 		if len(words) < 3 {
 			return errors.New(scopes)
 		}
-		if err := c.narrow(words[0], words[1]); err != nil {
-			return err
-		}
+		by, which = words[0], words[1]
 		words, among = words[2:], scoped()
 	}
 	cmd := find(words[0], among)
@@ -66,10 +66,27 @@ func (t *target) do(line string, print func(string)) error {
 	}
 	c.args = words[1:]
 	names := strings.Fields(cmd.args)
+	if strings.HasSuffix(cmd.args, "…]") && len(c.args) > len(names) {
+		c.args = append(c.args[:len(names)-1:len(names)-1], after(line, len(words)-len(c.args)+len(names)-1))
+	}
 	if len(c.args) > len(names) || len(c.args) < len(names)-strings.Count(cmd.args, "[") {
 		return fmt.Errorf("usage: %s", cmd.usage())
 	}
+	if by != "" {
+		if err := c.narrow(by, which); err != nil {
+			return err
+		}
+	}
 	return cmd.run(c)
+}
+
+// after returns what follows the first n words of a line, as it is written.
+func after(line string, n int) string {
+	for range n {
+		line = strings.TrimLeftFunc(line, unicode.IsSpace)
+		line = line[strings.IndexFunc(line, unicode.IsSpace):]
+	}
+	return strings.TrimSpace(line)
 }
 
 // narrow keeps one client of those that a command acts on.
@@ -84,6 +101,10 @@ func (c *call) narrow(by, which string) error {
 	id, err := session(which)
 	if err != nil {
 		return err
+	}
+	// At any of the servers: the client may be about to come to this one.
+	if !slices.ContainsFunc(c.t.faults, func(f *zktest.Faults) bool { return f.Seen(id) }) {
+		return fmt.Errorf("session %s: no client has been given it", which)
 	}
 	for i, on := range c.on {
 		c.on[i] = on.For(id)
@@ -110,7 +131,10 @@ func (c *call) help() error {
 	if c.t.ensemble != nil {
 		c.print("on SERVER COMMAND…: one of the first two groups, also after for and from, on that server alone")
 	}
-	c.print("OP: as ZooKeeper calls it, each by itself (kazoo's create is create, Curator's create2); any: all but ping and createSession")
+	c.print("OP: as ZooKeeper calls it, each by itself; Curator creates by create2, as kazoo does with include_data")
+	c.print("    any: all but ping and createSession; any-create: create, create2, createContainer and createTTL")
+	c.print("ERROR: its name or number, no-node, no-auth, node-exists, -101")
+	c.print("    pending tells of faults that have met no such request")
 	for _, group := range [][]command{scoped(), local(), global()} {
 		c.print("")
 		for _, cmd := range group {

@@ -140,7 +140,7 @@ func TestFaultCommands(t *testing.T) {
 		})
 
 		story("ScopedToASession", func(d *desk) {
-			d.ok("for 0x7 drop-request create -1")
+			require.Equal(d, "error: session 0x7: no client has been given it\n", d.do("for 0x7 drop-request create -1"))
 			require.NoError(d, d.create("/a"))
 			d.ok("for " + d.id + " drop-request create -1")
 			require.ErrorIs(d, d.create("/b"), zk.ErrConnectionClosed)
@@ -150,6 +150,32 @@ func TestFaultCommands(t *testing.T) {
 			d.await(zk.StateHasSession)
 			d.ok("for 0x" + strconv.FormatInt(d.conn.SessionID(), 16) + " heal")
 			require.NoError(d, d.create("/b"))
+		})
+
+		story("AnyCreateAndPending", func(d *desk) {
+			d.ok("drop-reply create2")
+			d.ok("for " + d.id + " drop-reply any-create 2")
+			require.Equal(d, "  3\nok\n", d.do("pending"))
+			require.Equal(d, "  2\nok\n", d.do("for "+d.id+" pending"))
+			_, err := d.conn.CreateContainer("/c", nil, zk.FlagContainer, everyone)
+			require.ErrorIs(d, err, zk.ErrConnectionClosed)
+			d.await(zk.StateHasSession)
+			require.ErrorIs(d, d.create("/a"), zk.ErrConnectionClosed)
+			d.await(zk.StateHasSession)
+			require.Equal(d, "  1\nok\n", d.do("pending"), "this client never sends create2")
+			require.Equal(d, "  2\nok\n", d.do("count any-create"))
+		})
+
+		story("FailReply", func(d *desk) {
+			d.ok("fail-reply any-create no-auth")
+			d.ok("for " + d.id + " fail-reply exists -118 1")
+			require.ErrorIs(d, d.create("/a"), zk.ErrNoAuth)
+			_, _, err := d.conn.Exists("/a")
+			require.ErrorIs(d, err, zk.ErrSessionMoved)
+			require.False(d, d.exists("/a"))
+			require.NoError(d, d.create("/a"))
+			require.Equal(d, "  0\nok\n", d.do("pending"))
+			require.Contains(d, d.do("trace 10"), `create "/a" xid=`)
 		})
 
 		story("ScopedToAHost", func(d *desk) {
@@ -246,7 +272,7 @@ func TestFaultCommands(t *testing.T) {
 			d.exists("/a")
 			require.Equal(d, "  3\nok\n", d.do("count"))
 			require.Equal(d, "  2\nok\n", d.do("count create"))
-			require.Equal(d, "  0\nok\n", d.do("for 0x7 count create"))
+			require.Equal(d, "  0\nok\n", d.do("for "+d.id+" count delete"))
 			require.Regexp(d, `^  +\d+ .* create "/b" .*\n  +\d+ .* exists "/a" .*\n  sessions: .*\nok\n$`, d.do("trace 2"))
 			require.Equal(d, "ok\n", d.do("from 192.0.2.1 trace"))
 			d.ok("reset-counts")
@@ -309,15 +335,19 @@ func TestCommandsSayWhatIsWrong(t *testing.T) {
 		"cut 1":                `usage: cut`,
 		"drop-reply":           `usage: drop-reply OP [TIMES]`,
 		"drop-reply a b c":     `usage: drop-reply OP [TIMES]`,
-		"drop-reply Create":    `"Create": no operation; they are called as in create, getChildren2 or closeSession, and any is all but ping and createSession`,
-		"drop-request notify":  `"notify": no operation; they are called as in create, getChildren2 or closeSession, and any is all but ping and createSession`,
+		"drop-reply Create":    `"Create": no operation; they are called as in create, getChildren2 or closeSession; any is all but ping and createSession, any-create every create`,
+		"drop-request notify":  `"notify": no operation; they are called as in create, getChildren2 or closeSession; any is all but ping and createSession, any-create every create`,
 		"drop-reply create 0":  `"0": no number of times, which is 1 unless given, and -1 for always`,
 		"steal often":          `"often": no number of times, which is 1 unless given, and -1 for always`,
 		"new-session 1.5":      `"1.5": no number of times, which is 1 unless given, and -1 for always`,
 		"refuse yes":           `"yes": must be on or off`,
 		"freeze both":          `"both": must be to-server or to-client, or nothing for both`,
 		"trace 0":              `"0": no number of lines`,
-		"count all":            `"all": no operation; they are called as in create, getChildren2 or closeSession, and any is all but ping and createSession`,
+		"fail-reply any ok":    `"ok": no error, which is like no-node or -101`,
+		"fail-reply any 0":     `"0": no error, which is like no-node or -101`,
+		"fail-reply any":       `usage: fail-reply OP ERROR [TIMES]`,
+		"set /none x":          `set "/none": zktest: no such znode`,
+		"count all":            `"all": no operation; they are called as in create, getChildren2 or closeSession; any is all but ping and createSession, any-create every create`,
 		"for":                  scopes,
 		"for 7":                scopes,
 		"for x cut":            `"x": no session id, which is decimal or 0x and hexadecimal`,
@@ -332,6 +362,10 @@ func TestCommandsSayWhatIsWrong(t *testing.T) {
 		"get /none":            `get "/none": zktest: no such znode`,
 		"children /none":       `children of "/none": zktest: no such znode`,
 		"create none":          `zktest: create "none": not a valid path`,
+		"delete none":          `delete "none": zktest: no such znode: not a valid path`,
+		"get none":             `get "none": zktest: no such znode: not a valid path`,
+		"set none x":           `set "none": zktest: no such znode: not a valid path`,
+		"set-sequence none 1":  `set sequence of "none": zktest: no such znode: not a valid path`,
 		"set-sequence / many":  `"many": no number from -2147483648 to 2147483647`,
 		"set-sequence / 1e9":   `"1e9": no number from -2147483648 to 2147483647`,
 		"set-sequence /none 1": `set sequence of "/none": zktest: no such znode`,

@@ -1,8 +1,10 @@
 package main
 
 import (
+	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/go-zookeeper/zk"
 	"github.com/stretchr/testify/require"
@@ -19,6 +21,10 @@ func TestEnsemble(t *testing.T) {
 		require.Len(d, strings.Split(d.t.addr, ","), 3)
 		d.ok("create /a/b data")
 		require.Equal(d, "  \"data\"\nok\n", d.do("get /a/b"), "wherever it was written")
+		for line, want := range map[string]string{"/w hello  world ": "hello  world", "/x  three\ttimes data": "three\ttimes data", "/y": ""} {
+			d.ok(" create\t" + line)
+			require.Equal(d, "  "+strconv.Quote(want)+"\nok\n", d.do("get "+strings.Fields(line)[0]))
+		}
 		require.NoError(d, d.create("/a/e"))
 		_, err := d.conn.Sync("/")
 		require.NoError(d, err)
@@ -32,24 +38,35 @@ func TestEnsemble(t *testing.T) {
 	story("ALeaderIsKilledAndComesBack", func(d *desk) {
 		require.NoError(d, d.create("/a"))
 		d.ok("kill 3")
-		require.Contains(d, []string{"  1\nok\n", "  2\nok\n"}, d.do("leader"))
+		require.Contains(d, []string{"  1\nok\n", "  2\nok\n"}, d.do("await-leader 10s"))
 		d.ok("restart 3")
 		d.await(zk.StateHasSession)
 		for !d.exists("/a") { // an error fails the test; a follower may be late
 		}
 		d.ok("elect")
-		require.Regexp(d, `^  [123]\nok\n$`, d.do("leader"))
+		require.Regexp(d, `^  [123]\nok\n$`, d.do("await-leader 10s"))
 	})
 
 	story("ALeaderIsDeposed", func(d *desk) {
 		require.Equal(d, "  3\nok\n", d.do("depose"))
-		require.Contains(d, []string{"  1\nok\n", "  2\nok\n"}, d.do("leader"))
+		require.Contains(d, []string{"  1\nok\n", "  2\nok\n"}, d.do("await-leader 10s"))
 		d.ok("heal")
 		d.ok("isolate 1")
 		d.ok("isolate 2")
 		require.Equal(d, "error: there is no leader\n", d.do("depose"))
 		d.ok("heal")
-		require.Regexp(d, `^  [123]\nok\n$`, d.do("leader"))
+		require.Regexp(d, `^  [123]\nok\n$`, d.do("await-leader 10s"))
+	})
+
+	story("NobodyWaitsForALeaderUnasked", func(d *desk) {
+		d.ok("isolate 1")
+		d.ok("isolate 2")
+		began := time.Now()
+		require.Equal(d, "error: there is no leader: heal or restart brings back a majority, and await-leader waits for an election\n", d.do("leader"))
+		require.Equal(d, "error: there is no leader after 20ms\n", d.do("await-leader 20ms"))
+		require.Less(d, time.Since(began), 9*time.Second)
+		d.ok("heal")
+		require.Regexp(d, `^  [123]\nok\n$`, d.do("await-leader 10s"))
 	})
 
 	story("AFaultOnOneServerLeavesTheOthers", func(d *desk) {
@@ -76,7 +93,7 @@ func TestEnsemble(t *testing.T) {
 
 	story("OperatorsTalkToTheLeader", func(d *desk) {
 		d.ok("isolate 1")
-		require.NotEqual(d, "  1\nok\n", d.do("leader"))
+		require.NotEqual(d, "  1\nok\n", d.do("await-leader 10s"))
 		d.ok("create /a")
 		d.ok("set-sequence /a 7")
 		d.ok("delete /a")
@@ -96,6 +113,7 @@ func TestEnsemble(t *testing.T) {
 			"on 1 for 7 get": `get: does not act on less than the whole`,
 			"isolate 4":      `"4": no server, which has a number from 1 to 3`,
 			"lag 1 -1s":      `"-1s": no duration, which is like 300ms or 2s`,
+			"await-leader x": `"x": no duration, which is like 300ms or 2s`,
 			"lag 1 soon":     `"soon": no duration, which is like 300ms or 2s`,
 		} {
 			require.Equal(d, "error: "+want+"\n", d.do(line), line)
@@ -104,8 +122,19 @@ func TestEnsemble(t *testing.T) {
 }
 
 func TestAnEnsembleTakesThePortsThatFollow(t *testing.T) {
-	o, err := parse([]string{"-addr", "127.0.0.1:65534", "-ensemble", "3"}, nil)
+	_, err := parse([]string{"-addr", "127.0.0.1:65534", "-ensemble", "3"}, nil)
+	require.EqualError(t, err, "-ensemble 3 -addr 127.0.0.1:65534: the last server's port would be 65536, and there are none above 65535")
+	_, err = parse([]string{"-addr", "127.0.0.1:65533", "-ensemble", "3"}, nil)
 	require.NoError(t, err)
-	_, err = o.start()
-	require.ErrorContains(t, err, "-addr 127.0.0.1:6553", "the third would be 65536")
+}
+
+func TestTheAddressIsTheOneThatWasAskedFor(t *testing.T) {
+	for _, n := range []string{"1", "3"} {
+		o, err := parse([]string{"-addr", "0.0.0.0:0", "-ensemble", n}, nil)
+		require.NoError(t, err)
+		s, err := o.start()
+		require.NoError(t, err)
+		t.Cleanup(s.close)
+		require.Regexp(t, `^(0\.0\.0\.0:[1-9][0-9]*,?)+$`, s.addr)
+	}
 }

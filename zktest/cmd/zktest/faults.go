@@ -30,6 +30,22 @@ func (c *call) opTimes(fault func(*zktest.Target, zktest.Op, int)) error {
 func (c *call) dropReply() error   { return c.opTimes((*zktest.Target).DropReply) }
 func (c *call) dropRequest() error { return c.opTimes((*zktest.Target).DropRequest) }
 
+func (c *call) failReply() error {
+	o, err := op(c.arg(0))
+	if err != nil {
+		return err
+	}
+	code, err := code(c.arg(1))
+	if err != nil {
+		return err
+	}
+	n, err := times(c.arg(2))
+	if err != nil {
+		return err
+	}
+	return c.each(func(on *zktest.Target) { on.FailReply(o, code, n) })
+}
+
 func (c *call) times(fault func(*zktest.Target, int)) error {
 	n, err := times(c.arg(0))
 	if err != nil {
@@ -76,6 +92,15 @@ func (c *call) count() error {
 	sum := 0
 	for _, on := range c.on {
 		sum += on.Count(o)
+	}
+	c.print(strconv.Itoa(sum))
+	return nil
+}
+
+func (c *call) pending() error {
+	sum := 0
+	for _, on := range c.on {
+		sum += on.Pending()
 	}
 	c.print(strconv.Itoa(sum))
 	return nil

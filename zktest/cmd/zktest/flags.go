@@ -5,6 +5,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"math"
 	"net"
 	"strconv"
 	"strings"
@@ -58,10 +59,13 @@ func parse(args []string, stderr io.Writer) (options, error) {
 const mostServers = 9
 
 func (o options) check(f *flag.FlagSet) error {
-	const least = time.Millisecond
-	if _, _, err := net.SplitHostPort(o.addr); err != nil {
+	const least, most = time.Millisecond, math.MaxInt32 * time.Millisecond
+	_, port, err := net.SplitHostPort(o.addr)
+	if err != nil {
 		return fmt.Errorf("-addr %q: must be host:port", o.addr)
 	}
+	first, err := strconv.Atoi(port)
+	numbered := err == nil && first > 0
 	switch {
 	case o.tick < least:
 		return fmt.Errorf("-tick %v: must be at least %v", o.tick, least)
@@ -69,10 +73,14 @@ func (o options) check(f *flag.FlagSet) error {
 		return fmt.Errorf("-min-timeout %v: must be at least %v", o.minTimeout, least)
 	case o.maxTimeout < o.minTimeout:
 		return fmt.Errorf("-max-timeout %v: must not be less than -min-timeout %v", o.maxTimeout, o.minTimeout)
+	case o.maxTimeout > most:
+		return fmt.Errorf("-max-timeout %v: must be at most %v, for a handshake can tell no more", o.maxTimeout, most)
 	case o.ensemble < 1 || o.ensemble > mostServers:
 		return fmt.Errorf("-ensemble %d: must be from 1 to %d servers", o.ensemble, mostServers)
-	case o.container < 0:
-		return fmt.Errorf("-container-interval %v: must not be negative", o.container)
+	case o.ensemble > 1 && numbered && first+o.ensemble-1 > math.MaxUint16:
+		return fmt.Errorf("-ensemble %d -addr %s: the last server's port would be %d, and there are none above %d", o.ensemble, o.addr, first+o.ensemble-1, math.MaxUint16)
+	case o.container != 0 && o.container < least:
+		return fmt.Errorf("-container-interval %v: must be 0 or at least %v", o.container, least)
 	case o.proxy == "":
 		return nil
 	}
@@ -108,7 +116,7 @@ func (o options) start() (*target, error) {
 		if err != nil {
 			return nil, errors.Join(err, listeners[0].Close())
 		}
-		return &target{addr: s.Addr(), faults: []*zktest.Faults{s.Faults}, servers: []*zktest.Server{s}, close: s.Close, expire: s.Expire}, nil
+		return &target{addr: o.asked(s.Addr()), faults: []*zktest.Faults{s.Faults}, servers: []*zktest.Server{s}, close: s.Close, expire: s.Expire}, nil
 	}
 	e, err := zktest.StartEnsemble(o.ensemble, append(o.server(), zktest.WithListeners(listeners...))...)
 	if err != nil {
@@ -117,7 +125,11 @@ func (o options) start() (*target, error) {
 		}
 		return nil, err
 	}
-	t := &target{addr: strings.Join(e.Addrs(), ","), servers: e.Servers(), ensemble: e, close: e.Close}
+	addrs := e.Addrs()
+	for i, addr := range addrs {
+		addrs[i] = o.asked(addr)
+	}
+	t := &target{addr: strings.Join(addrs, ","), servers: e.Servers(), ensemble: e, close: e.Close}
 	t.expire = func(id int64) error { return t.head().Expire(id) }
 	for _, s := range t.servers {
 		t.faults = append(t.faults, s.Faults)
@@ -142,11 +154,25 @@ func (o options) listen() ([]net.Listener, error) {
 			for _, l := range all {
 				err = errors.Join(err, l.Close())
 			}
+			if i > 0 {
+				return nil, fmt.Errorf("-ensemble %d -addr %s: server %d: %w", o.ensemble, o.addr, i+1, err)
+			}
 			return nil, fmt.Errorf("-addr %s: %w", addr, err)
 		}
 		all = append(all, l)
 	}
 	return all, nil
+}
+
+// asked returns an address that is served with the host that was asked for: who
+// serves at 0.0.0.0 hears of [::], which not every client can dial.
+func (o options) asked(addr string) string {
+	host, _, err := net.SplitHostPort(o.addr)
+	_, port, err2 := net.SplitHostPort(addr)
+	if err != nil || err2 != nil || net.ParseIP(host) == nil {
+		return addr
+	}
+	return net.JoinHostPort(host, port)
 }
 
 // server are the options of every server.

@@ -22,7 +22,7 @@
 // that has started it. "help" lists the commands; they are methods of zktest.Server
 // by similar names.
 //
-//	drop-reply create           the next create is carried out, its reply lost
+//	drop-reply any-create       the next create is carried out, its reply lost
 //	for 0x1d2a cut              closes that session's connection
 //	expire 0x1d2a               ends the session
 //	on 2 cut                    closes the connections to the ensemble's second server

@@ -184,7 +184,7 @@ func TestASeedSaysWhichSessionsThereAre(t *testing.T) {
 		require.NoError(t, err)
 		n := zktest.NewNetwork(1)
 		defer n.Close()
-		l, err := n.Listen("10.0.0.1:2181")
+		l, err := n.Listen("192.0.2.1:2181")
 		require.NoError(t, err)
 		s, err := zktest.Start(append(o.server(), zktest.WithListener(l))...)
 		require.NoError(t, err)
@@ -215,7 +215,8 @@ func TestRefusesWhatMakesNoSense(t *testing.T) {
 		{"-tick 0s", `-tick 0s: must be at least 1ms`},
 		{"-min-timeout -1s", `-min-timeout -1s: must be at least 1ms`},
 		{"-min-timeout 5s -max-timeout 2s", `-max-timeout 2s: must not be less than -min-timeout 5s`},
-		{"-container-interval -1ns", `-container-interval -1ns: must not be negative`},
+		{"-container-interval -1ns", `-container-interval -1ns: must be 0 or at least 1ms`},
+		{"-max-timeout 600h", `-max-timeout 600h0m0s: must be at most 596h31m23.647s, for a handshake can tell no more`},
 		{"-ensemble 0", `-ensemble 0: must be from 1 to 9 servers`},
 		{"-ensemble 10", `-ensemble 10: must be from 1 to 9 servers`},
 		{"-seed x", `invalid value "x" for flag -seed: parse error`},

@@ -7,7 +7,6 @@ import (
 	"math"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/zkfence/zkfence/zktest"
 )
@@ -44,6 +43,8 @@ func (c *call) sessions() error {
 
 func (c *call) create() error { return c.t.head().Create(c.arg(0), []byte(c.arg(1))) }
 
+func (c *call) set() error { return c.t.head().Set(c.arg(0), []byte(c.arg(1))) }
+
 func (c *call) delete() error { return c.t.head().Delete(c.arg(0)) }
 
 func (c *call) get() error {
@@ -78,17 +79,32 @@ func (c *call) reap() error {
 	return nil
 }
 
-// electionTime is how long a command waits for a leader.
-const electionTime = 10 * time.Second
-
 func (c *call) leader() error {
-	ctx, cancel := context.WithTimeout(context.Background(), electionTime)
+	s := c.t.ensemble.Leader()
+	if s == nil {
+		return errors.New("there is no leader: heal or restart brings back a majority, and await-leader waits for an election")
+	}
+	c.printNumber(s)
+	return nil
+}
+
+// awaitLeader keeps the commands behind it waiting, for as long as it was told.
+func (c *call) awaitLeader() error {
+	d, err := duration(c.arg(0))
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), d)
 	defer cancel()
 	s, err := c.t.ensemble.AwaitLeader(ctx)
-	if err == nil {
-		c.printNumber(s)
+	switch {
+	case errors.Is(err, context.DeadlineExceeded):
+		return fmt.Errorf("there is no leader after %v", d)
+	case err != nil:
+		return err
 	}
-	return err
+	c.printNumber(s)
+	return nil
 }
 
 func (c *call) printNumber(of *zktest.Server) {
@@ -121,9 +137,9 @@ func (c *call) kill() error    { return c.onServer(c.t.ensemble.Kill) }
 func (c *call) restart() error { return c.onServer(c.t.ensemble.Restart) }
 
 func (c *call) lag() error {
-	d, err := time.ParseDuration(c.arg(1))
-	if err != nil || d < 0 {
-		return fmt.Errorf("%q: no duration, which is like 300ms or 2s", c.arg(1))
+	d, err := duration(c.arg(1))
+	if err != nil {
+		return err
 	}
 	return c.onServer(func(s *zktest.Server) { c.t.ensemble.Lag(s, d) })
 }

@@ -1,0 +1,6 @@
+//go:build !race
+
+package stage
+
+// Raced says that the race detector is on.
+const Raced = false
