@@ -44,7 +44,7 @@ func unless(ctx context.Context, err error) error {
 	if err == nil || ctx.Err() == nil {
 		return err
 	}
-	if joined, ok := err.(interface{ Unwrap() []error }); ok { //nolint:errorlint // this very one: each part has its own say
+	if joined, ok := err.(interface{ Unwrap() []error }); ok { // this very one, not what it wraps: each part has its own say
 		var rest []error
 		for _, part := range joined.Unwrap() {
 			rest = append(rest, unless(ctx, part))

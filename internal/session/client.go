@@ -129,7 +129,9 @@ func (c *Client) run(s *Session) {
 
 // reopen tries until it has a session; nil once the Client is being closed.
 func (c *Client) reopen() *Session {
-	for try := 0; c.ctx.Err() == nil; try++ {
+	// Close sets closed before it ends the session, which is what brings us here,
+	// and ends ctx only after that.
+	for try := 0; !c.closing(); try++ {
 		s, err := c.open(c.ctx)
 		if err == nil {
 			return s
@@ -140,6 +142,12 @@ func (c *Client) reopen() *Session {
 		pause(c.ctx, Jitter(min(c.cfg.Timeout/16<<min(try, 4), c.cfg.Timeout)))
 	}
 	return nil
+}
+
+func (c *Client) closing() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.closed
 }
 
 func (c *Client) publish(s *Session) {

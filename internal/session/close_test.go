@@ -101,3 +101,22 @@ func TestARepeatedCloseWaitsAgain(t *testing.T) {
 		require.NoError(b, c.Close(context.WithoutCancel(b.Context())))
 	})
 }
+
+// The goroutine that replaces a session that has ended came between the two
+// things that Close does, end the session and say that it was Close, and began
+// the next one: a connection, sometimes a session, that nobody wanted. Here a hold
+// takes its time to hear of the end.
+func TestCloseOpensNoOtherSession(t *testing.T) {
+	virtually(t, func(b *bench) {
+		c := b.dial("a")
+		s := b.session(c)
+		defer s.Keep()()
+		time.Sleep(testTimeout) // until it is trusted
+		_, ok := s.Claim("/n", func(Reason) { time.Sleep(testTimeout / 10) })
+		require.True(b, ok)
+		b.close(c)
+		// That it dialled was a matter of luck; that it began was not.
+		require.Same(b, s, c.newest)
+		require.Equal(b, 1, b.server.Count(zktest.OpCreateSession))
+	})
+}
