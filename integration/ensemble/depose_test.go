@@ -13,7 +13,7 @@ import (
 // Two lead at once: the old one answers reads and Syncs, and does not know what
 // the new one has committed. A write through it never ends well.
 func TestADeposedLeaderDoesNotNotice(t *testing.T) {
-	closeShared(t) // one ensemble at a time is enough for a small machine
+	shared.Close(t) // one ensemble at a time is enough for a small machine
 	ens := ensemble.New(t, ensemble.WithSyncLimit(300))
 	before, err := ens.Leader(t.Context())
 	require.NoError(t, err)

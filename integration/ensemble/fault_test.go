@@ -66,7 +66,7 @@ func mode(t *testing.T, s *ensemble.Server) string {
 }
 
 func TestOneLeadsAndAllServe(t *testing.T) {
-	ens := three(t)
+	ens := shared.Three(t)
 	var modes []string
 	for _, s := range ens.Servers() {
 		modes = append(modes, mode(t, s))
@@ -80,7 +80,7 @@ func TestOneLeadsAndAllServe(t *testing.T) {
 }
 
 func TestWordsAreAnswered(t *testing.T) {
-	s := three(t).Server(2)
+	s := shared.Three(t).Server(2)
 	answer, err := s.Ask(t.Context(), "conf")
 	require.NoError(t, err)
 	require.Contains(t, answer, "serverId=2\n")
@@ -91,7 +91,7 @@ func TestWordsAreAnswered(t *testing.T) {
 // The addresses of a server that comes back are those that its clients know, and
 // what it had logged is there, whichever way it went.
 func TestAServerComesBackWhereItWas(t *testing.T) {
-	ens := three(t)
+	ens := shared.Three(t)
 	for name, end := range map[string]func(*ensemble.Server) error{
 		"kill": func(s *ensemble.Server) error { return s.Kill(t.Context()) },
 		"stop": func(s *ensemble.Server) error { return s.Stop(t.Context()) },
@@ -127,7 +127,7 @@ func TestAServerComesBackWhereItWas(t *testing.T) {
 // on they are answered, or ended, by a server that finds its leader lost before it
 // reads what was asked.
 func TestAPausedServerIsSilent(t *testing.T) {
-	ens := three(t)
+	ens := shared.Three(t)
 	s := follower(t, ens)
 	nc, err := net.Dial("tcp", s.Addr())
 	require.NoError(t, err)
@@ -155,7 +155,7 @@ func TestAPausedServerIsSilent(t *testing.T) {
 
 // A follower that has lost its disk learns from its leader what it had known.
 func TestAWipedServerLearnsAgain(t *testing.T) {
-	ens := three(t)
+	ens := shared.Three(t)
 	s := follower(t, ens)
 	conn := dial(t, 10*time.Second, ens.Addrs()...)
 	write(t, conn, "/wiped")
@@ -172,7 +172,7 @@ func TestAWipedServerLearnsAgain(t *testing.T) {
 // clients can still ask it; the others go on. That it answers reads until it finds
 // out is seen where that takes longer, with a deposed leader.
 func TestClientsReachAServerThatIsCutFromItsQuorum(t *testing.T) {
-	ens := three(t)
+	ens := shared.Three(t)
 	s := follower(t, ens)
 	conn := dial(t, 10*time.Second, s.Addr())
 	require.NoError(t, s.CutQuorum(t.Context()))
@@ -195,7 +195,7 @@ func TestClientsReachAServerThatIsCutFromItsQuorum(t *testing.T) {
 func TestARouteCutsOneClientOnly(t *testing.T) {
 	for name, cut := range map[string]func(*ensemble.Route){"Freeze": (*ensemble.Route).Freeze, "Cut": (*ensemble.Route).Cut} {
 		t.Run(name, func(t *testing.T) {
-			ens := three(t)
+			ens := shared.Three(t)
 			route := ens.Route(t)
 			near, far := dial(t, 2*time.Second, ens.Addrs()...), dial(t, 2*time.Second, route.Addrs()...)
 			session := near.SessionID()
@@ -222,7 +222,7 @@ func TestARouteCutsOneClientOnly(t *testing.T) {
 
 // Zxids start again, and what had been stored is gone.
 func TestARebuiltEnsembleKnowsNothing(t *testing.T) {
-	ens := three(t)
+	ens := shared.Three(t)
 	conn := dial(t, 10*time.Second, ens.Addrs()...)
 	_, err := conn.Create("/rebuilt", nil, 0, zk.WorldACL(zk.PermAll))
 	require.NoError(t, err)

@@ -18,7 +18,7 @@ import (
 // killed holder's lock is free after its session's time and not an hour later, and
 // the order is that of zxids. An image without libfaketime has all clocks right.
 func TestWallClocksOfServersDecideNothing(t *testing.T) {
-	closeShared(t) // one ensemble at a time is enough for a small machine
+	shared.Close(t) // one ensemble at a time is enough for a small machine
 	ens := ensemble.New(t, ensemble.WithServerEnv(1, "ZOO_FAKETIME", "+1h"), ensemble.WithServerEnv(2, "ZOO_FAKETIME", "-1h"))
 	s := newStory(t, ens, 4*time.Second, true)
 	cycles := s.cycle("W1", "W2")

@@ -46,7 +46,7 @@ func (s *story) losesTo(w1, w2 *worker.Process, breakIt, heal func()) {
 func TestAHolderCutFromTheEnsembleReachesTheResourceInVain(t *testing.T) {
 	for name, cut := range map[string]func(*ensemble.Route){"Freeze": (*ensemble.Route).Freeze, "Cut": (*ensemble.Route).Cut} {
 		t.Run(name, func(t *testing.T) {
-			s := newStory(t, three(t), 3*time.Second, true)
+			s := newStory(t, shared.Three(t), 3*time.Second, true)
 			route := s.ens.Route(t)
 			w1, w2 := s.start("W1", route.Addrs()...), s.start("W2")
 			s.losesTo(w1, w2, func() {
@@ -63,7 +63,7 @@ func TestAHolderCutFromTheEnsembleReachesTheResourceInVain(t *testing.T) {
 // CASES: a follower that is cut off from its quorum answers its client on its own
 // authority for a while.
 func TestAHolderOnAFollowerCutFromItsQuorumLosesInTime(t *testing.T) {
-	s := newStory(t, three(t), 4*time.Second, true)
+	s := newStory(t, shared.Three(t), 4*time.Second, true)
 	leader, err := s.ens.Leader(t.Context())
 	require.NoError(t, err)
 	servers := s.ens.Servers()
@@ -83,7 +83,7 @@ func TestAHolderOnAFollowerCutFromItsQuorumLosesInTime(t *testing.T) {
 // CASES: a leader that is deposed without noticing it answers everything that takes
 // no quorum, reconnects included, beside its successor.
 func TestAHolderOnADeposedLeaderLosesInTime(t *testing.T) {
-	closeShared(t) // one ensemble at a time is enough for a small machine
+	shared.Close(t) // one ensemble at a time is enough for a small machine
 	ens := ensemble.New(t, ensemble.WithSyncLimit(300))
 	s := newStory(t, ens, 6*time.Second, true)
 	leader, err := ens.Leader(t.Context())

@@ -16,7 +16,7 @@ import (
 func TestTheLeaderDiesAroundGrantAndRelease(t *testing.T) {
 	for _, moment := range []history.Kind{history.Granted, history.Unlocking} {
 		t.Run(string(moment), func(t *testing.T) {
-			s := newStory(t, three(t), 6*time.Second, true)
+			s := newStory(t, shared.Three(t), 6*time.Second, true)
 			cycles := s.cycle("W1", "W2", "W3")
 			n := times(10, 25)
 			for range n {

@@ -30,7 +30,7 @@ func dropReplies(s *story, r *ensemble.Route, op zktest.Op) {
 
 // Sequence 4: the node is created, the reply is lost, and the retry finds it.
 func TestALostAcquisitionReplyLeavesOneNode(t *testing.T) {
-	s := newStory(t, three(t), 6*time.Second, true)
+	s := newStory(t, shared.Three(t), 6*time.Second, true)
 	route := s.ens.Route(t)
 	w1, w2 := s.start("W1", route.Addrs()...), s.start("W2")
 	s.must(w2, worker.Lock)
@@ -52,7 +52,7 @@ func TestALostAcquisitionReplyLeavesOneNode(t *testing.T) {
 // Sequence 5: a release that is still on its way when its session has ended does
 // nothing to those who hold after it.
 func TestALateReleaseHarmsNoLaterHold(t *testing.T) {
-	s := newStory(t, three(t), 3*time.Second, true)
+	s := newStory(t, shared.Three(t), 3*time.Second, true)
 	route := s.ens.Route(t)
 	w1, w2 := s.start("W1", route.Addrs()...), s.start("W2")
 	s.must(w1, worker.Lock)
@@ -87,7 +87,7 @@ func TestALateReleaseHarmsNoLaterHold(t *testing.T) {
 // Sequence 6: the keeper loses one reply at each server, and its connection with
 // it, while the work goes on.
 func TestLostKeeperRepliesEndNoHold(t *testing.T) {
-	s := newStory(t, three(t), 10*time.Second, true)
+	s := newStory(t, shared.Three(t), 10*time.Second, true)
 	route := s.ens.Route(t)
 	w1 := s.start("W1", route.Addrs()...)
 	s.must(w1, worker.Lock)

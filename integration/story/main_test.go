@@ -3,16 +3,10 @@
 package story_test
 
 import (
-	"context"
-	"errors"
-	"fmt"
 	"os"
 	"testing"
 
-	"github.com/stretchr/testify/require"
-
-	"github.com/zkfence/zkfence/integration/ensemble"
-	"github.com/zkfence/zkfence/integration/internal/turn"
+	"github.com/zkfence/zkfence/integration/internal/lend"
 	"github.com/zkfence/zkfence/integration/worker"
 )
 
@@ -27,49 +21,9 @@ func times(n, m int) int {
 	return n
 }
 
-// shared is the ensemble of all stories.
-var shared struct {
-	ens *ensemble.Ensemble
-	err error
-	had bool
-}
+var shared lend.Shared
 
 func TestMain(m *testing.M) {
 	worker.Main()
-	if err := turn.Take(); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
-	code := m.Run()
-	if shared.ens != nil {
-		if err := shared.ens.Close(context.Background()); err != nil { // no test is left to lend one
-			fmt.Fprintln(os.Stderr, err)
-			code = 1
-		}
-	}
-	os.Exit(code)
-}
-
-// three returns the shared ensemble, all of its servers serving.
-func three(t *testing.T) *ensemble.Ensemble {
-	t.Helper()
-	if !shared.had {
-		shared.had = true
-		shared.ens, shared.err = ensemble.Start(t.Context())
-	}
-	if errors.Is(shared.err, ensemble.ErrNoEngine) {
-		t.Skipf("SKIPPED: %v", shared.err)
-	}
-	require.NoError(t, shared.err)
-	require.NoError(t, shared.ens.Await(t.Context()))
-	return shared.ens
-}
-
-// closeShared gives the machine to a test that starts an ensemble of its own.
-func closeShared(t *testing.T) {
-	t.Helper()
-	if shared.ens != nil {
-		require.NoError(t, shared.ens.Close(t.Context()))
-	}
-	shared.ens, shared.had = nil, false
+	os.Exit(shared.Main(m))
 }

@@ -54,7 +54,7 @@ func TestRandomFaults(t *testing.T) {
 	lasts := time.Duration(times(30, 300)) * time.Second
 	for _, seed := range seeds {
 		t.Run(fmt.Sprintf("seed=%d", seed), func(t *testing.T) {
-			n := &nemesis{t: t, ens: three(t), rand: rand.New(rand.NewPCG(seed, 0)), table: map[string]*row{}}
+			n := &nemesis{t: t, ens: shared.Three(t), rand: rand.New(rand.NewPCG(seed, 0)), table: map[string]*row{}}
 			n.run(lasts)
 		})
 	}

@@ -15,7 +15,7 @@ import (
 // An operator deletes the nodes of waiters and holders: a waiter comes again, a
 // hold is lost at once, and what the resource accepts never goes backwards.
 func TestAnOperatorDeletesNodes(t *testing.T) {
-	s := newStory(t, three(t), 6*time.Second, true)
+	s := newStory(t, shared.Three(t), 6*time.Second, true)
 	s.dwell = 50 * time.Millisecond
 	cycles := s.cycle("W1", "W2", "W3")
 	operator := s.operator()

@@ -17,7 +17,7 @@ import (
 // than its session lives; another publishes meanwhile. It returns the story, to be
 // ended, and the answer to the first one's late write.
 func pausedHolder(t *testing.T, guarded bool) (*story, history.Answer) {
-	s := newStory(t, three(t), 3*time.Second, guarded)
+	s := newStory(t, shared.Three(t), 3*time.Second, guarded)
 	w1, w2 := s.start("W1"), s.start("W2")
 	s.must(w1, worker.Lock)
 	s.must(w1, worker.Raise)

@@ -31,7 +31,7 @@ func newEpoch(t *testing.T, ens *ensemble.Ensemble) (epoch uint64) {
 
 // Sequence 10, first half: all servers go and come back within the session.
 func TestAHoldOutlivesARestartOfAllServers(t *testing.T) {
-	s := newStory(t, three(t), 40*time.Second, true)
+	s := newStory(t, shared.Three(t), 40*time.Second, true)
 	w1 := s.start("W1")
 	s.must(w1, worker.Lock)
 	require.True(t, s.must(w1, worker.Write, "before").OK)
@@ -54,7 +54,7 @@ func TestAHoldOutlivesARestartOfAllServers(t *testing.T) {
 // holders are refused, all of them, until its epoch is above that of the old one,
 // which takes an election each.
 func TestARebuiltEnsemblesTokensAreRefusedUntilItsEpochIsAbove(t *testing.T) {
-	s := newStory(t, three(t), 6*time.Second, true)
+	s := newStory(t, shared.Three(t), 6*time.Second, true)
 	require.NoError(t, s.ens.Rebuild(t.Context())) // whatever the stories before have raised its epoch to
 	old := newEpoch(t, s.ens)
 	w1 := s.start("W1")

@@ -17,7 +17,7 @@ import (
 // last, while four workers hold in turn. With a session of ten seconds no hold is
 // lost.
 func TestARollingRestartLosesNoHold(t *testing.T) {
-	s := newStory(t, three(t), 10*time.Second, true)
+	s := newStory(t, shared.Three(t), 10*time.Second, true)
 	s.dwell = 50 * time.Millisecond
 	cycles := s.cycle("W1", "W2", "W3", "W4")
 	s.await(0, "W4", history.Granted)
