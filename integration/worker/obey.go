@@ -1,0 +1,62 @@
+//go:build linux
+
+package worker
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+)
+
+// obey carries out what in orders, one after the other, until it ends. A Halt
+// overtakes the rest.
+func (w *worker) obey(ctx context.Context, in io.Reader) error {
+	orders := make(chan Order)
+	read := make(chan error, 1)
+	go func() {
+		defer close(orders)
+		for lines := bufio.NewScanner(in); ; {
+			if !lines.Scan() {
+				read <- lines.Err()
+				return
+			}
+			var o Order
+			if err := json.Unmarshal(lines.Bytes(), &o); err != nil {
+				read <- err
+				return
+			}
+			if o.Halt {
+				w.halt.Store(true)
+				continue
+			}
+			orders <- o
+		}
+	}()
+	for o := range orders {
+		w.done(w.do(ctx, o))
+	}
+	return <-read
+}
+
+func (w *worker) do(ctx context.Context, o Order) Done {
+	d := Done{Order: o.ID}
+	var err error
+	switch o.Do {
+	case Lock:
+		err = w.lock(ctx)
+	case Unlock:
+		err = w.unlock(ctx)
+	case Raise, Read, Write:
+		d.Answer, err = w.command(ctx, o.Do, o.Value)
+	case Cycle:
+		d.Cycles, err = w.cycle(ctx)
+	default:
+		err = fmt.Errorf("unknown order %q", o.Do)
+	}
+	if err != nil {
+		d.Err = err.Error()
+	}
+	return d
+}
