@@ -73,9 +73,22 @@ type Command struct {
 	Value string        `json:",omitempty"`
 }
 
+// Refusal is why the resource has not done what a Command wants. Only the sender
+// of a Duplicate may take it for success.
+type Refusal string
+
+// The refusals, as the errors of package fencing name them.
+const (
+	Stale      Refusal = "stale"      // an older owner's
+	Duplicate  Refusal = "duplicate"  // this very Stamp has been applied
+	Superseded Refusal = "superseded" // a later one of the same owner has been applied, this one maybe before it
+	Zero       Refusal = "zero"       // the Stamp is none
+)
+
 // Answer is what the resource says to a Command.
 type Answer struct {
-	OK    bool          // done; a refusal otherwise
-	Last  fencing.Stamp // what the resource remembers
-	Value string        `json:",omitempty"` // of a Read
+	OK      bool          // done; refused otherwise
+	Refused Refusal       `json:",omitempty"` // why, if it was
+	Last    fencing.Stamp // what the resource remembers
+	Value   string        `json:",omitempty"` // of a Read
 }

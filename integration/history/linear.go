@@ -40,21 +40,36 @@ func step(s state, c Command, a answer) (bool, state) {
 	case Read:
 		want.Value = s.value
 	case Raise:
-		if c.Stamp.Token.Compare(s.last.Token) < 0 {
-			want.OK = false
-		} else if c.Stamp.Token != s.last.Token {
+		if c.Stamp.Token.Compare(s.last.Token) > 0 {
 			next.last = fencing.Stamp{Token: c.Stamp.Token}
 		}
+		if c.Stamp.Token.Compare(s.last.Token) < 0 {
+			want.Refused = Stale
+		}
 	case Write:
-		floor, err := fencing.Check(s.last, c.Stamp)
-		if want.OK = err == nil; want.OK {
+		if want.Refused = refusal(s.last, c.Stamp); want.Refused == "" {
 			next = state{last: c.Stamp, value: c.Value}
-		} else {
-			next.last = floor
 		}
 	}
-	want.Last = next.last
+	want.OK, want.Last = want.Refused == "", next.last
 	return !a.known || a.Answer == want, next
+}
+
+// refusal is the rule of package fencing once more, so that the resource, which
+// asks that package, is not judged by itself.
+func refusal(last, s fencing.Stamp) Refusal {
+	switch byToken := s.Token.Compare(last.Token); {
+	case s.Token.IsZero() || s.Seq == 0:
+		return Zero
+	case byToken < 0:
+		return Stale
+	case byToken > 0 || s.Seq > last.Seq:
+		return ""
+	case s.Seq == last.Seq:
+		return Duplicate
+	default:
+		return Superseded
+	}
 }
 
 func linearizable(events []Event) []Violation {

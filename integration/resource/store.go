@@ -6,6 +6,7 @@ package resource
 
 import (
 	"encoding/json"
+	"errors"
 	"net/http"
 	"net/http/httptest"
 	"sync"
@@ -26,6 +27,8 @@ type Store struct {
 	accepted func(fencing.Stamp)
 	server   *httptest.Server
 
+	queue queue
+
 	mu    sync.Mutex
 	last  fencing.Stamp
 	value string
@@ -38,7 +41,10 @@ func Serve(tb TB, guarded bool, accepted func(fencing.Stamp)) *Store {
 	tb.Helper()
 	s := &Store{guarded: guarded, accepted: accepted}
 	s.server = httptest.NewServer(s)
-	tb.Cleanup(s.server.Close)
+	tb.Cleanup(func() {
+		s.Flow() // the server waits for those who wait
+		s.server.Close()
+	})
 	return s
 }
 
@@ -59,7 +65,8 @@ func (s *Store) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, err.Error(), http.StatusBadRequest)
 		return
 	}
-	answer := s.do(c)
+	// That nobody waits for it any more does not call a command back.
+	answer := s.queue.pass(c, s.do)
 	// Who does not hear it counts it as unknown.
 	_ = json.NewEncoder(w).Encode(answer)
 }
@@ -75,11 +82,13 @@ func (s *Store) do(c history.Command) history.Answer {
 		if c.Stamp.Token.Compare(s.last.Token) > 0 {
 			s.last = fencing.Stamp{Token: c.Stamp.Token}
 		}
-		a.OK = !s.guarded || s.last.Token == c.Stamp.Token
+		if s.guarded && s.last.Token != c.Stamp.Token {
+			a.OK, a.Refused = false, history.Stale
+		}
 	case history.Write:
 		floor, err := fencing.Check(s.last, c.Stamp)
 		if s.guarded && err != nil {
-			s.last, a.OK = floor, false
+			s.last, a.OK, a.Refused = floor, false, refusal(err)
 			break
 		}
 		s.last, s.value = c.Stamp, c.Value
@@ -87,4 +96,17 @@ func (s *Store) do(c history.Command) history.Answer {
 	}
 	a.Last = s.last
 	return a
+}
+
+func refusal(err error) history.Refusal {
+	switch {
+	case errors.Is(err, fencing.ErrStale):
+		return history.Stale
+	case errors.Is(err, fencing.ErrDuplicate):
+		return history.Duplicate
+	case errors.Is(err, fencing.ErrSuperseded):
+		return history.Superseded
+	default:
+		return history.Zero
+	}
 }
