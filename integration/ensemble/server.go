@@ -190,6 +190,12 @@ func (s *Server) did(what string, err error, change func(*Server)) error {
 	return nil
 }
 
+// Log returns what the server has printed since it was created, or why that cannot
+// be had. Wipe begins anew.
+func (s *Server) Log(ctx context.Context) string {
+	return s.log(ctx, client.ContainerLogsOptions{ShowStdout: true, ShowStderr: true})
+}
+
 // log returns what the server has printed, or why it cannot be had.
 func (s *Server) log(ctx context.Context, opts client.ContainerLogsOptions) string {
 	out, err := s.e.docker.ContainerLogs(ctx, s.in(), opts)
