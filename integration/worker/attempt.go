@@ -55,14 +55,25 @@ func (w *worker) lock(ctx context.Context) error {
 }
 
 func (w *worker) unlock(ctx context.Context) error {
+	unlock, err := w.letGo()
+	if err != nil {
+		return err
+	}
+	return unlock(ctx)
+}
+
+// letGo lets the worker lock again, and returns what gives the hold back.
+func (w *worker) letGo() (unlock func(ctx context.Context) error, err error) {
 	if w.hold == nil {
-		return errNoHold
+		return nil, errNoHold
 	}
 	hold := w.hold
 	w.belief()
 	w.hold = nil
 	w.ofAttempt(w.attempt, history.Event{Kind: history.Unlocking})
-	ctx, cancel := context.WithTimeout(ctx, endTimeout)
-	defer cancel()
-	return hold.Unlock(ctx)
+	return func(ctx context.Context) error {
+		ctx, cancel := context.WithTimeout(ctx, endTimeout)
+		defer cancel()
+		return hold.Unlock(ctx)
+	}, nil
 }

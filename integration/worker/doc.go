@@ -41,6 +41,13 @@ const (
 	Cycle  = "cycle" // lock, raise, read, write twice, unlock, until Halt
 )
 
+// What it does while it takes further orders.
+const (
+	LetGo = "let go" // unlock what it holds; it may lock again at once
+	Send  = "send"   // write Value, with the next stamp
+	Again = "again"  // write once more what Send has sent with that Value, with the stamp that it had
+)
+
 // Order is one thing to do.
 type Order struct {
 	ID    uint64

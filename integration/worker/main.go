@@ -12,6 +12,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/zkfence/zkfence/fencing"
 	"github.com/zkfence/zkfence/integration/resource"
 	"github.com/zkfence/zkfence/zkconn"
 	"github.com/zkfence/zkfence/zklock"
@@ -52,6 +53,7 @@ type worker struct {
 
 	attempt uint64
 	op      uint64
+	sent    map[string]fencing.Stamp // by Send, of each value
 	hold    *zklock.Hold
 	belief  func() // ends the telling of beliefs, and waits for it
 }

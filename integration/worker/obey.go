@@ -8,10 +8,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"sync"
 )
 
-// obey carries out what in orders, one after the other, until it ends. A Halt
-// overtakes the rest.
+// obey carries out what in orders, one after the other but for those that others
+// do not wait for, until it ends. A Halt overtakes the rest.
 func (w *worker) obey(ctx context.Context, in io.Reader) error {
 	orders := make(chan Order)
 	read := make(chan error, 1)
@@ -34,7 +35,13 @@ func (w *worker) obey(ctx context.Context, in io.Reader) error {
 			orders <- o
 		}
 	}()
+	var flights sync.WaitGroup
+	defer flights.Wait()
 	for o := range orders {
+		if flight := w.takeOff(ctx, o); flight != nil {
+			flights.Go(func() { w.done(flight()) })
+			continue
+		}
 		w.done(w.do(ctx, o))
 	}
 	return <-read
