@@ -59,16 +59,16 @@ func Check(events []Event, grace time.Duration) []Violation {
 
 // backwards goes by what was accepted alone, in the resource's own order.
 func backwards(events []Event) (found []Violation) {
-	var newest fencing.Stamp
+	newest := map[string]fencing.Stamp{} // by resource
 	for _, e := range events {
 		if e.Kind != Accepted {
 			continue
 		}
-		if e.Stamp.Compare(newest) <= 0 {
-			found = append(found, Violation{Backwards, e.At, fmt.Sprintf("%v accepted after %v", e.Stamp, newest)})
+		if last := newest[e.Resource]; e.Stamp.Compare(last) <= 0 {
+			found = append(found, Violation{Backwards, e.At, fmt.Sprintf("%v accepted after %v", e.Stamp, last)})
 			continue
 		}
-		newest = e.Stamp
+		newest[e.Resource] = e.Stamp
 	}
 	return found
 }

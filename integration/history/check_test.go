@@ -185,6 +185,12 @@ func TestWhatIsAllowed(t *testing.T) {
 			command(20*ms, "B", 2, history.Command{Call: history.Write, Stamp: stamp(11, 1), Value: "b"}),
 			command(22*ms, "A", 3, history.Command{Call: history.Read}),
 			answer(23*ms, "A", 3, history.Answer{OK: true, Last: stamp(10, 1), Value: "a"})),
+		"AResourceKnowsNothingOfAnother": append(handover(),
+			history.Event{At: 20 * ms, Kind: history.Accepted, Resource: "other", Stamp: stamp(9, 1)},
+			history.Event{At: 20 * ms, Kind: history.Sent, Worker: "A", Resource: "other", Op: 1, Command: history.Command{Call: history.Read}},
+			history.Event{At: 21 * ms, Kind: history.Answered, Worker: "A", Resource: "other", Op: 1, Answer: history.Answer{OK: true}}),
+		"AGrantThatIsGivenBackUnused": append(handover(),
+			of(20*ms, "A", 2, history.Began), enrolled(21*ms, "A", 2, "c-lock-0000000003"), granted(22*ms, "A", 2, 12), of(23*ms, "A", 2, history.Released)),
 	} {
 		t.Run(name, func(t *testing.T) { require.Empty(t, history.Check(events, grace)) })
 	}

@@ -21,7 +21,7 @@ const (
 	Failed    Kind = "failed"    // ended without a grant, for Reason
 )
 
-// What a worker tells of a command to the resource, by Worker and Op.
+// What a worker tells of a command to the Resource, by Worker and Op.
 const (
 	Sent     Kind = "sent"     // it will send Command now
 	Answered Kind = "answered" // and has this Answer
@@ -32,7 +32,7 @@ const (
 	Gone     Kind = "gone"     // the Worker's process has ended; it owes nothing any more
 	Fault    Kind = "fault"    // Reason begins to act, on Worker or, if empty, on all
 	Healed   Kind = "healed"   // Reason acts no more
-	Accepted Kind = "accepted" // the resource has accepted Stamp; in the order of acceptance
+	Accepted Kind = "accepted" // the Resource has accepted Stamp; in the order of acceptance
 	Leftover Kind = "leftover" // Node is on Path when all contenders have left
 )
 
@@ -49,6 +49,8 @@ type Event struct {
 	Remaining time.Duration `json:",omitempty"`
 	Reason    string        `json:",omitempty"`
 	Frees     bool          `json:",omitempty"` // a Fault that ends holds which had trust left
+
+	Resource string `json:",omitempty"` // which has been asked or has accepted, if there are several
 
 	Op      uint64        `json:",omitempty"`
 	Command Command       `json:",omitzero"`

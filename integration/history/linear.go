@@ -72,7 +72,22 @@ func refusal(last, s fencing.Stamp) Refusal {
 	}
 }
 
-func linearizable(events []Event) []Violation {
+// linearizable judges each resource by itself: nobody is promised an order between
+// two.
+func linearizable(events []Event) (found []Violation) {
+	of := map[string][]Event{}
+	for _, e := range events {
+		if e.Kind == Sent || e.Kind == Answered {
+			of[e.Resource] = append(of[e.Resource], e)
+		}
+	}
+	for _, events := range of {
+		found = append(found, explained(events)...)
+	}
+	return found
+}
+
+func explained(events []Event) []Violation {
 	type key struct {
 		worker string
 		op     uint64

@@ -85,7 +85,7 @@ func (b *book) endless() (found []Violation) {
 		switch {
 		case a.granted < 0 && a.failed < 0:
 			open = "waits for ever"
-		case a.granted >= 0 && a.unlocking < 0 && a.lost < 0:
+		case a.granted >= 0 && a.unlocking < 0 && a.lost < 0 && a.released < 0:
 			open = "holds for ever"
 		case a.unlocking >= 0 && a.lost < 0 && a.released < 0:
 			open = "is being released for ever"
