@@ -35,15 +35,34 @@ type story struct {
 	log     *history.Log
 	store   *resource.Store
 	workers []*worker.Process
+	guarded bool // the store
+
+	also     []string        // other paths, which are to be empty at the end
+	election string          // "" if nobody leads
+	led      *resource.Store // of the leaders
+	beat     time.Duration   // between two commands of a leader
 }
 
 func newStory(t *testing.T, ens *ensemble.Ensemble, timeout time.Duration, guarded bool) *story {
 	t.Helper()
-	s := &story{t: t, ens: ens, timeout: timeout, path: "/story-" + strings.ToLower(rand.Text()[:8]), log: &history.Log{}}
-	s.store = resource.Serve(t, guarded, func(stamp fencing.Stamp) {
-		s.log.Add(history.Event{At: worker.Now(), Kind: history.Accepted, Stamp: stamp})
-	})
+	s := &story{t: t, ens: ens, timeout: timeout, path: "/story-" + strings.ToLower(rand.Text()[:8]), log: &history.Log{}, guarded: guarded}
+	s.store = s.serve(guarded)
 	return s
+}
+
+// serve serves a resource, whose acceptances go to the log.
+func (s *story) serve(guarded bool) *resource.Store {
+	var store *resource.Store
+	store = resource.Serve(s.t, guarded, func(stamp fencing.Stamp) {
+		s.log.Add(history.Event{At: worker.Now(), Kind: history.Accepted, Resource: store.URL(), Stamp: stamp})
+	})
+	return store
+}
+
+// elects gives those who start from now on an election beside the lock.
+func (s *story) elects(beat time.Duration) {
+	s.election, s.led, s.beat = s.path+"-election", s.serve(true), beat
+	s.also = append(s.also, s.election)
 }
 
 // start starts a worker that dials these servers, or the ensemble's if there are
@@ -53,9 +72,13 @@ func (s *story) start(name string, servers ...string) *worker.Process {
 	if len(servers) == 0 {
 		servers = s.ens.Addrs()
 	}
-	p := worker.Start(s.t, worker.Config{
+	c := worker.Config{
 		Name: name, Servers: servers, Timeout: s.timeout, Tick: s.ens.Tick(), Path: s.path, Store: s.store.URL(), Dwell: s.dwell,
-	}, s.log)
+	}
+	if s.election != "" {
+		c.Election, c.Led, c.Beat = s.election, s.led.URL(), s.beat
+	}
+	p := worker.Start(s.t, c, s.log)
 	s.workers = append(s.workers, p)
 	return p
 }
@@ -130,9 +153,15 @@ func (s *story) end() []history.Violation {
 	for _, p := range s.workers {
 		require.NoError(s.t, p.Close(), p.Name())
 	}
-	s.leftovers()
-	return history.Check(s.log.Events(), s.timeout+s.ens.SyncTime())
+	s.leftovers(s.path)
+	for _, path := range s.also {
+		s.leftovers(path)
+	}
+	return history.Check(s.log.Events(), s.grace())
 }
+
+// grace is for how long a fault that was healed may still have effects.
+func (s *story) grace() time.Duration { return s.timeout + s.ens.SyncTime() }
 
 // ended ends a story that has to break no rule.
 func (s *story) ended() {
@@ -140,9 +169,9 @@ func (s *story) ended() {
 	require.Empty(s.t, s.end())
 }
 
-// leftovers notes what is on the lock's path when nobody wants it any more. What
+// leftovers notes what is on a path when nobody wants it any more. What
 // belongs to a session that was not closed has the session's time to go.
-func (s *story) leftovers() {
+func (s *story) leftovers(path string) {
 	s.t.Helper()
 	conn := s.operator()
 	var left []string
@@ -151,7 +180,7 @@ func (s *story) leftovers() {
 	ticker := time.NewTicker(50 * time.Millisecond)
 	defer ticker.Stop()
 	for {
-		left, _, err = conn.Children(s.path)
+		left, _, err = conn.Children(path)
 		if errors.Is(err, zk.ErrNoNode) {
 			left, err = nil, nil // an empty container goes by itself
 		}
@@ -165,7 +194,7 @@ func (s *story) leftovers() {
 	}
 	require.NoError(s.t, err)
 	for _, node := range left {
-		s.log.Add(history.Event{At: worker.Now(), Kind: history.Leftover, Path: s.path, Node: node})
+		s.log.Add(history.Event{At: worker.Now(), Kind: history.Leftover, Path: path, Node: node})
 	}
 }
 

@@ -15,7 +15,7 @@ type trusted interface{ Remaining() time.Duration }
 
 // believe tells every now and then how long what an attempt has got is trusted
 // from then on, and returns what ends that.
-func (w *worker) believe(attempt uint64, t trusted) (end func()) {
+func (p place) believe(attempt uint64, t trusted) (end func()) {
 	done, ended := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(ended)
@@ -25,7 +25,7 @@ func (w *worker) believe(attempt uint64, t trusted) (end func()) {
 			// The clock first: a promise then seems to end early, never late.
 			at := Now()
 			if left := t.Remaining(); left > 0 {
-				w.ofAttempt(attempt, history.Event{At: at, Kind: history.Belief, Remaining: left})
+				p.of(attempt, history.Event{At: at, Kind: history.Belief, Remaining: left})
 			}
 			select {
 			case <-done:

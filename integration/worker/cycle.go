@@ -23,7 +23,7 @@ func (w *worker) cycle(ctx context.Context) (n int, err error) {
 			if !a.OK {
 				break
 			}
-			w.dwell(ctx)
+			wait(ctx, w.Dwell)
 		}
 		// What this returns after a loss is that loss, which the trace tells.
 		_ = w.unlock(ctx)
@@ -32,11 +32,12 @@ func (w *worker) cycle(ctx context.Context) (n int, err error) {
 	return n, nil
 }
 
-func (w *worker) dwell(ctx context.Context) {
-	if w.Dwell <= 0 {
+// wait lasts d, or until ctx ends.
+func wait(ctx context.Context, d time.Duration) {
+	if d <= 0 {
 		return
 	}
-	timer := time.NewTimer(w.Dwell)
+	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
 	case <-timer.C:

@@ -29,6 +29,10 @@ type Config struct {
 	Path    string        // of the lock
 	Store   string        // URL of the resource
 	Dwell   time.Duration // between two commands of a Cycle
+
+	Election string        // its path, for Lead
+	Led      string        // URL of the resource that leaders write to
+	Beat     time.Duration // between two commands of a leader
 }
 
 // What a worker can be told to do.
@@ -39,6 +43,7 @@ const (
 	Read   = "read"
 	Write  = "write" // Value
 	Cycle  = "cycle" // lock, raise, read, write twice, unlock, until Halt
+	Lead   = "lead"  // campaign, raise, read, write a few times, resign, until Halt; beside the other orders
 )
 
 // What it does while it takes further orders.
@@ -53,15 +58,15 @@ type Order struct {
 	ID    uint64
 	Do    string
 	Value string `json:",omitempty"`
-	Halt  bool   `json:",omitempty"` // ends a Cycle; carried out at once, and not answered
+	Halt  bool   `json:",omitempty"` // ends a Cycle after its hold, and a Lead; carried out at once, and not answered
 }
 
 // Done is what became of an Order.
 type Done struct {
 	Order  uint64
 	Err    string         `json:",omitempty"`
-	Answer history.Answer `json:",omitzero"` // of the resource
-	Cycles int            `json:",omitempty"`
+	Answer history.Answer `json:",omitzero"`  // of the resource
+	Cycles int            `json:",omitempty"` // holds, or terms, that were given back
 }
 
 // line is one line of a worker's output.

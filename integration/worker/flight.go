@@ -21,6 +21,8 @@ func (w *worker) takeOff(ctx context.Context, o Order) func() Done {
 		return d
 	}
 	switch o.Do {
+	case Lead:
+		return func() Done { return w.lead(o) }
 	case LetGo:
 		unlock, err := w.letGo()
 		return func() Done {
@@ -51,7 +53,6 @@ func (w *worker) takeOff(ctx context.Context, o Order) func() Done {
 
 // flight sends the command later, as the next of the worker's.
 func (w *worker) flight(ctx context.Context, c history.Command, done func(history.Answer, error) Done) func() Done {
-	w.op++
-	op := w.op
-	return func() Done { return done(w.send(ctx, op, c)) }
+	op := w.desk.next()
+	return func() Done { return done(w.desk.send(ctx, op, c)) }
 }

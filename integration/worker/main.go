@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/zkfence/zkfence/fencing"
-	"github.com/zkfence/zkfence/integration/resource"
 	"github.com/zkfence/zkfence/zkconn"
 	"github.com/zkfence/zkfence/zklock"
 )
@@ -47,12 +46,13 @@ func Main() {
 type worker struct {
 	Config
 	*teller
-	mutex *zklock.Mutex
-	store *resource.Client
-	halt  atomic.Bool
+	place  place // the lock
+	mutex  *zklock.Mutex
+	desk   *desk
+	leader *leader // nil if it is to have no part in an election
+	halt   atomic.Bool
 
 	attempt uint64
-	op      uint64
 	sent    map[string]fencing.Stamp // by Send, of each value
 	hold    *zklock.Hold
 	belief  func() // ends the telling of beliefs, and waits for it
@@ -62,7 +62,8 @@ type worker struct {
 // session.
 func run(c Config, in io.Reader, out io.Writer) (err error) {
 	ctx := context.Background() // this process's; the parent ends it by closing in, or by a kill
-	w := &worker{Config: c, teller: newTeller(c.Name, out), store: resource.NewClient(c.Store)}
+	t := newTeller(c.Name, out)
+	w := &worker{Config: c, teller: t, place: place{t, c.Path}, desk: newDesk(t, c.Store)}
 	dialing, cancel := context.WithTimeout(ctx, dialTimeout)
 	defer cancel()
 	client, err := zkconn.Dial(dialing, c.Servers, zkconn.WithSessionTimeout(c.Timeout), zkconn.WithServerTick(c.Tick), zkconn.WithIdentity(c.Name))
@@ -74,8 +75,13 @@ func run(c Config, in io.Reader, out io.Writer) (err error) {
 		defer cancel()
 		err = errors.Join(err, client.Close(closing))
 	}()
-	if w.mutex, err = zklock.New(client, c.Path, zklock.WithTrace(w.trace())); err != nil {
+	if w.mutex, err = zklock.New(client, c.Path, zklock.WithTrace(w.place.trace())); err != nil {
 		return err
+	}
+	if c.Election != "" {
+		if w.leader, err = newLeader(ctx, client, c, t); err != nil {
+			return err
+		}
 	}
 	err = w.obey(ctx, in)
 	if w.hold != nil {

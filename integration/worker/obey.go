@@ -29,14 +29,13 @@ func (w *worker) obey(ctx context.Context, in io.Reader) error {
 				return
 			}
 			if o.Halt {
-				w.halt.Store(true)
+				w.stop()
 				continue
 			}
 			orders <- o
 		}
 	}()
 	var flights sync.WaitGroup
-	defer flights.Wait()
 	for o := range orders {
 		if flight := w.takeOff(ctx, o); flight != nil {
 			flights.Go(func() { w.done(flight()) })
@@ -44,7 +43,16 @@ func (w *worker) obey(ctx context.Context, in io.Reader) error {
 		}
 		w.done(w.do(ctx, o))
 	}
+	w.stop()
+	flights.Wait()
 	return <-read
+}
+
+func (w *worker) stop() {
+	w.halt.Store(true)
+	if w.leader != nil {
+		w.leader.stop(errHalted)
+	}
 }
 
 func (w *worker) do(ctx context.Context, o Order) Done {
