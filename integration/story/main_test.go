@@ -3,6 +3,7 @@
 package story_test
 
 import (
+	"fmt"
 	"os"
 	"testing"
 
@@ -21,9 +22,17 @@ func times(n, m int) int {
 	return n
 }
 
-var shared lend.Shared
+var (
+	shared lend.Shared
+	told   report
+)
 
 func TestMain(m *testing.M) {
 	worker.Main()
-	os.Exit(shared.Main(m))
+	code := shared.Main(m)
+	if err := told.tell(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		code = 1
+	}
+	os.Exit(code)
 }

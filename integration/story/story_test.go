@@ -46,6 +46,7 @@ type story struct {
 func newStory(t *testing.T, ens *ensemble.Ensemble, timeout time.Duration, guarded bool) *story {
 	t.Helper()
 	s := &story{t: t, ens: ens, timeout: timeout, path: "/story-" + strings.ToLower(rand.Text()[:8]), log: &history.Log{}, guarded: guarded}
+	t.Cleanup(func() { told.add(s) })
 	s.store = s.serve(guarded)
 	return s
 }

@@ -180,19 +180,21 @@ func (o *Pending) result(d Done) (Done, error) {
 
 // Stop stops the process where it is, by SIGSTOP, and notes that as a fault.
 func (p *Process) Stop() error {
-	p.log.Add(history.Event{At: Now(), Kind: history.Fault, Worker: p.name, Reason: "stopped"})
+	p.log.Add(history.Event{At: Now(), Kind: history.Fault, Worker: p.name, Reason: "worker stopped"})
 	return p.cmd.Process.Signal(syscall.SIGSTOP)
 }
 
 // Continue lets a stopped process go on.
 func (p *Process) Continue() error {
 	err := p.cmd.Process.Signal(syscall.SIGCONT)
-	p.log.Add(history.Event{At: Now(), Kind: history.Healed, Worker: p.name, Reason: "stopped"})
+	p.log.Add(history.Event{At: Now(), Kind: history.Healed, Worker: p.name, Reason: "worker stopped"})
 	return err
 }
 
-// Kill ends the process at once, by SIGKILL, and waits until it has.
+// Kill ends the process at once, by SIGKILL, notes that as a fault, and waits until
+// it has ended.
 func (p *Process) Kill() error {
+	p.log.Add(history.Event{At: Now(), Kind: history.Fault, Worker: p.name, Reason: "worker killed"})
 	err := p.cmd.Process.Kill()
 	<-p.ended
 	p.log.Add(history.Event{At: Now(), Kind: history.Gone, Worker: p.name})
