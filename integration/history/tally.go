@@ -15,7 +15,7 @@ type Row struct {
 	Lost      int           // holds
 	Takeovers int           // grants to the next, after such a loss
 	Longest   time.Duration // from the fault to such a takeover
-	Refused   int           // writes that came too late
+	Refused   int           // stale writes
 	Backwards int           // steps of what a resource has accepted
 }
 
@@ -129,7 +129,7 @@ func (t *tally) refusals(events []Event) {
 		switch {
 		case e.Kind == Sent && e.Command.Call == Write:
 			writes[k] = true
-		case e.Kind == Answered && writes[k] && !e.Answer.OK:
+		case e.Kind == Answered && writes[k] && e.Answer.Refused == Stale:
 			t.count(t.cause(e.Worker, e.At).name, Row{Refused: 1})
 		}
 	}

@@ -18,9 +18,9 @@ func takeover() []history.Event {
 		granted(9*ms, "B", 1, 11), accepted(10*ms, stamp(11, 1)),
 		fault(11*ms, history.Healed, "stopped", "A"), of(12*ms, "A", 1, history.Lost),
 		command(13*ms, "A", 1, history.Command{Call: history.Write, Stamp: stamp(10, 2)}),
-		answer(14*ms, "A", 1, history.Answer{Last: stamp(11, 1)}),
+		answer(14*ms, "A", 1, history.Answer{Refused: history.Stale, Last: stamp(11, 1)}),
 		command(15*ms, "A", 2, history.Command{Call: history.Raise, Stamp: stamp(10, 0)}),
-		answer(16*ms, "A", 2, history.Answer{Last: stamp(11, 1)}),
+		answer(16*ms, "A", 2, history.Answer{Refused: history.Stale, Last: stamp(11, 1)}),
 	}
 }
 

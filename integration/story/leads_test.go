@@ -38,7 +38,11 @@ func TestAPausedLeaderIsSucceededAndLeadsAgain(t *testing.T) {
 	from = s.log.Len()
 	require.NoError(t, w1.Continue())
 	s.await(from, "W1", history.Lost)
-	s.await(s.log.Len(), "W1", history.Granted)
+	again := s.await(s.log.Len(), "W1", history.Granted)
+	_, err := s.log.Await(s.within(), from, func(e history.Event) bool {
+		return e.Kind == history.Released && e.Worker == "W1" && e.Attempt == again.Attempt
+	})
+	require.NoError(t, err, "its second term goes on to its end")
 	for i, d := range s.halt(leads) {
 		require.NotZero(t, d.Cycles, "%s has resigned a term", s.workers[i].Name())
 	}
