@@ -76,6 +76,34 @@
 //   - Authenticate first. Whoever can present Tokens can present
 //     0x7fffffffffffffff, and everybody else is locked out from then on.
 //
+// # Writing a guard
+//
+// A guard keeps one Stamp for each resource name, where the resource keeps its
+// data, and does for one command, in one transaction or under one lock that
+// covers all of it:
+//
+//  1. [ValidateResource], and read the Stamp remembered, with the lock that
+//     keeps everybody else from reading it (SELECT … FOR UPDATE, a Lua script,
+//     flock, a compare-and-set at the end).
+//  2. [Check]. Refused: remember floor if it has risen, and return the error
+//     by way of [Named], so that it carries the resource and both Stamps.
+//  3. Run the command. It failed: undo it, remember floor durably, and only
+//     then return its error. It succeeded: remember the Stamp with it.
+//  4. Answer when both are durable. Whoever cannot tell whether they are
+//     returns an error matching [ErrUnknownOutcome], and neither success nor
+//     failure.
+//
+// Raise is the same with [CheckRaise] and no command; it returns once nothing
+// older can be applied any more, commands under way among it. An operation ID
+// ([ValidateOpID]), where a guard takes one, is recorded per resource in the same
+// step as the command, together with its outcome. A command whose ID is recorded
+// does not run and gets that outcome, whichever Token it carries, an old one
+// too; it raises the floor all the same if it is newer, and a zero Token or Seq
+// is refused first. Override puts another Stamp in place of the remembered one
+// and keeps an [Override] in the same step. It must not run beside a command.
+//
+// Package fencetest has the conformance suite for all of it.
+//
 // # A rebuilt ensemble
 //
 // Tokens are zxids, and an ensemble that was wiped, or restored from an old

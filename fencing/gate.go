@@ -67,7 +67,7 @@ func (g *Gate) Admit(ctx context.Context, s Stamp, fn func() error) error {
 	floor, err := Check(g.Last(), s)
 	g.last.Store(&floor)
 	if err != nil {
-		return g.named(err)
+		return Named(g.Resource, err)
 	}
 	if err := fn(); err != nil {
 		return err
@@ -90,12 +90,9 @@ func (g *Gate) Raise(t Token) error {
 		return err
 	}
 	defer g.leave()
-	floor, err := Check(g.Last(), Stamp{Token: t})
+	floor, err := CheckRaise(g.Last(), t)
 	g.last.Store(&floor)
-	if errors.Is(err, ErrZeroSeq) {
-		return nil // the token was let through; there is no command to number
-	}
-	return g.named(err)
+	return Named(g.Resource, err)
 }
 
 // Last returns what the Gate remembers: the Stamp of the last command that
@@ -129,17 +126,5 @@ func (g *Gate) enter(ctx context.Context) error {
 func (g *Gate) leave() { <-g.turn }
 
 func (g *Gate) gaveUp(ctx context.Context) error {
-	return g.named(fmt.Errorf("fencing: waiting for the gate: %w", context.Cause(ctx)))
-}
-
-// named adds the Resource to a refusal.
-func (g *Gate) named(err error) error {
-	if err == nil || g.Resource == "" {
-		return err
-	}
-	var stale *StaleError
-	if errors.As(err, &stale) {
-		return &StaleError{Resource: g.Resource, Presented: stale.Presented, Highest: stale.Highest}
-	}
-	return fmt.Errorf("resource %q: %w", g.Resource, err)
+	return Named(g.Resource, fmt.Errorf("fencing: waiting for the gate: %w", context.Cause(ctx)))
 }
