@@ -62,9 +62,14 @@ func New(tb TB, opts ...Option) *Ensemble {
 // placeTries is how many places Start tries before it gives up.
 const placeTries = 5
 
+// ErrNoImage is what Start returns where the image is neither here nor to be
+// fetched. Its text says what to do.
+var ErrNoImage = errors.New("there is no image to run")
+
 // Start starts an Ensemble and returns once a leader leads, all servers serve, and
 // a session has written. It returns an error matching ErrNoEngine if no container
-// engine answers. ctx bounds the start alone.
+// engine answers, and one matching ErrNoImage if there is nothing to run. ctx bounds
+// the start alone.
 func Start(ctx context.Context, opts ...Option) (*Ensemble, error) {
 	o, err := gather(opts)
 	if err != nil {
@@ -128,19 +133,25 @@ func (e *Ensemble) start(ctx context.Context) error {
 		err = each(e.servers, func(s *Server) error { return s.Start(ctx) })
 	}
 	if err != nil {
-		return e.explain(err)
+		return e.explain(ctx, err)
 	}
 	return e.Await(ctx)
 }
 
-// explain adds to an error about the image what can be done.
-func (e *Ensemble) explain(err error) error {
-	ctx, cancel := context.WithTimeout(context.Background(), cleanTimeout) // also where the start has run out of time
+// explain says what can be done where the error is that there is no image.
+func (e *Ensemble) explain(ctx context.Context, err error) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanTimeout) // also where the start has run out of time
 	defer cancel()
 	if _, missing := e.docker.ImageInspect(ctx, e.opts.image); missing == nil {
 		return err
 	}
-	return fmt.Errorf("image %s is not here and cannot be fetched; image/build.sh of this module makes one and prints its name, for %s: %w", e.opts.image, imageEnv, err)
+	return noImage(e.opts.image, err)
+}
+
+// noImage takes of why the first line alone: every server says the same.
+func noImage(image string, why error) error {
+	first, _, _ := strings.Cut(why.Error(), "\n")
+	return fmt.Errorf("%w: %s is not on this machine and cannot be fetched. Set %s to the name of one that is; on a Debian machine integration/image/build.sh makes one and prints its name: %s=$(integration/image/build.sh) go test work. (%s)", ErrNoImage, image, imageEnv, imageEnv, first)
 }
 
 // Servers returns the servers, in the order of their ids.

@@ -85,5 +85,5 @@ func TestTheQuickStartIsTwoCommands(t *testing.T) {
 			commands = append(commands, command)
 		}
 	}
-	require.Equal(t, []string{"go run ./examples/handoff", "go test ./..."}, commands)
+	require.Equal(t, []string{"go run ./examples/handoff", "go test work"}, commands)
 }
