@@ -44,6 +44,13 @@ const (
 	Write  = "write" // Value
 	Cycle  = "cycle" // lock, raise, read, write twice, unlock, until Halt
 	Lead   = "lead"  // campaign, raise, read, write a few times, resign, until Halt; beside the other orders
+
+	// Crowd begins as many attempts at once as Value says, which unlock as soon as
+	// they hold, and is done when all of them wait.
+	Crowd    = "crowd"
+	Disperse = "disperse" // wait until nothing is left of the Crowd
+	Tire     = "tire"     // Crowd, of attempts that give up as soon as they wait, and Disperse
+	Weigh    = "weigh"    // collect garbage, and tell the Weight
 )
 
 // What it does while it takes further orders.
@@ -67,6 +74,7 @@ type Done struct {
 	Err    string         `json:",omitempty"`
 	Answer history.Answer `json:",omitzero"`  // of the resource
 	Cycles int            `json:",omitempty"` // holds, or terms, that were given back
+	Weight Weight         `json:",omitzero"`  // of a Weigh
 }
 
 // line is one line of a worker's output.

@@ -56,6 +56,7 @@ type worker struct {
 	sent    map[string]fencing.Stamp // by Send, of each value
 	hold    *zklock.Hold
 	belief  func() // ends the telling of beliefs, and waits for it
+	crowd   crowd
 }
 
 // run carries out orders until in ends, gives back what it holds, and closes its
@@ -83,7 +84,8 @@ func run(c Config, in io.Reader, out io.Writer) (err error) {
 			return err
 		}
 	}
-	err = w.obey(ctx, in)
+	w.crowd.client = client
+	err = errors.Join(w.obey(ctx, in), w.disperse())
 	if w.hold != nil {
 		// After a loss this is that loss, which the trace has told.
 		if left := w.unlock(ctx); !errors.Is(left, zklock.ErrLost) {

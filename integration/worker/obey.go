@@ -67,6 +67,12 @@ func (w *worker) do(ctx context.Context, o Order) Done {
 		d.Answer, err = w.command(ctx, o.Do, o.Value)
 	case Cycle:
 		d.Cycles, err = w.cycle(ctx)
+	case Crowd, Tire:
+		err = w.gather(ctx, o.Value, o.Do == Tire)
+	case Disperse:
+		err = w.disperse()
+	case Weigh:
+		d.Weight, err = weigh()
 	default:
 		err = fmt.Errorf("unknown order %q", o.Do)
 	}
