@@ -114,16 +114,17 @@
 //   - Raise the new ensemble above the old one. A zxid's upper 32 bits are the
 //     epoch, and every election begins a larger one. With all servers stopped,
 //     write a number above the upper half of the largest Token remembered
-//     anywhere (0x2 for 0x200000007) into the files acceptedEpoch and
-//     currentEpoch of each server's data directory, in decimal, and start
-//     them: Tokens are larger again, and no resource needs to be touched. A
-//     standalone server has no epochs until it is run as an ensemble of one
+//     anywhere (0x2 for 0x200000007) into the files version-2/acceptedEpoch
+//     and version-2/currentEpoch of each server's dataDir, in decimal, and
+//     start them: Tokens are larger again, and no resource needs to be touched.
+//     A standalone server has no epochs until it is run as an ensemble of one
 //     (standaloneEnabled=false).
 //   - Reset the memory of each resource by hand, to the zero Stamp or to a
 //     Token of the new ensemble, as an override that is written down: who,
 //     when, from which Stamp to which. From then on nothing protects against
-//     what an owner of the old ensemble still has under way; that is why they
-//     are stopped first.
+//     what an owner of the old ensemble still has under way, and one such
+//     command locks all new owners out once more; that is why they are stopped
+//     first.
 //
 // # Wire formats
 //

@@ -61,6 +61,9 @@ func Check(events []Event, grace time.Duration) []Violation {
 func backwards(events []Event) (found []Violation) {
 	newest := map[string]fencing.Stamp{} // by resource
 	for _, e := range events {
+		if e.Kind == Override {
+			newest[e.Resource] = e.Stamp
+		}
 		if e.Kind != Accepted {
 			continue
 		}

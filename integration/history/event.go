@@ -33,6 +33,7 @@ const (
 	Fault    Kind = "fault"    // Reason begins to act, on Worker or, if empty, on all
 	Healed   Kind = "healed"   // Reason acts no more
 	Accepted Kind = "accepted" // the Resource has accepted Stamp; in the order of acceptance
+	Override Kind = "override" // Worker, an operator, has put Stamp in the place of what the Resource remembered, for Reason; nobody was writing
 	Leftover Kind = "leftover" // Node is on Path when all contenders have left
 )
 

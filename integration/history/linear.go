@@ -25,6 +25,9 @@ type answer struct {
 	known bool
 }
 
+// reset is the call that an Override stands for.
+const reset Call = "reset"
+
 func model() porcupine.Model {
 	return porcupine.Model{
 		Init: func() any { return state{} },
@@ -46,6 +49,8 @@ func step(s state, c Command, a answer) (bool, state) {
 		if c.Stamp.Token.Compare(s.last.Token) < 0 {
 			want.Refused = Stale
 		}
+	case reset:
+		next.last = c.Stamp
 	case Write:
 		if want.Refused = refusal(s.last, c.Stamp); want.Refused == "" {
 			next = state{last: c.Stamp, value: c.Value}
@@ -77,7 +82,7 @@ func refusal(last, s fencing.Stamp) Refusal {
 func linearizable(events []Event) (found []Violation) {
 	of := map[string][]Event{}
 	for _, e := range events {
-		if e.Kind == Sent || e.Kind == Answered {
+		if e.Kind == Sent || e.Kind == Answered || e.Kind == Override {
 			of[e.Resource] = append(of[e.Resource], e)
 		}
 	}
@@ -100,6 +105,11 @@ func explained(events []Event) []Violation {
 			clients[e.Worker] = len(clients)
 		}
 		switch e.Kind {
+		case Override:
+			ops = append(ops, porcupine.Operation{
+				ClientId: clients[e.Worker], Input: Command{Call: reset, Stamp: e.Stamp}, Call: int64(e.At),
+				Output: answer{}, Return: int64(e.At) + 1,
+			})
 		case Sent:
 			at[key{e.Worker, e.Op}] = len(ops)
 			ops = append(ops, porcupine.Operation{

@@ -32,6 +32,8 @@ type Store struct {
 	mu    sync.Mutex
 	last  fencing.Stamp
 	value string
+
+	overrides []Override
 }
 
 // Serve serves a new Store until the test ends. accepted is told of every write
