@@ -36,7 +36,8 @@ func TestTheTally(t *testing.T) {
 		"WithoutAFaultNothingIsBlamed":         {without(takeover(), "A", history.Fault), history.Table{history.None: {Lost: 1, Takeovers: 1, Refused: 1}}},
 		"AnothersFaultIsNotBlamed":             {append(takeover(), fault(4*ms, history.Fault, "cut", "B")), history.Table{"stopped": stopped, "cut": {Injected: 1}}},
 		"WhatComesAfterTheTakeoverIsNotBlamed": {append(takeover(), fault(10*ms, history.Fault, "cut", "")), history.Table{"stopped": {Injected: 1, Lost: 1, Takeovers: 1, Longest: 6 * ms}, "cut": {Injected: 1, Refused: 1}}},
-		"AHealedFaultIsNotBlamedForEver":       {append(takeover(), of(300*ms, "B", 1, history.Lost)), history.Table{"stopped": stopped, history.None: {Lost: 1}}},
+		"AHealedFaultIsNotBlamedForEver": {append(takeover(), fault(20*ms, history.Fault, "cut", ""), fault(21*ms, history.Healed, "cut", ""), of(300*ms, "B", 1, history.Lost)),
+			history.Table{"stopped": stopped, "cut": {Injected: 1}, history.None: {Lost: 1}}},
 		"TheKilledLoseTheirHolds": {[]history.Event{
 			granted(1*ms, "A", 1, 10), fault(2*ms, history.Fault, "killed", "A"), fault(3*ms, history.Gone, "", "A"), granted(9*ms, "B", 1, 11),
 			of(10*ms, "B", 1, history.Unlocking), fault(11*ms, history.Fault, "killed", "B"), fault(12*ms, history.Gone, "", "B"),
