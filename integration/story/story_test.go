@@ -76,6 +76,7 @@ func (s *story) start(name string, servers ...string) *worker.Process {
 	c := worker.Config{
 		Name: name, Servers: servers, Timeout: s.timeout, Tick: s.ens.Tick(), Path: s.path, Store: s.store.URL(), Dwell: s.dwell,
 	}
+	c.Identity, _, _ = strings.Cut(name, ".") // W1.2 comes in the place of W1
 	if s.election != "" {
 		c.Election, c.Led, c.Beat = s.election, s.led.URL(), s.beat
 	}

@@ -22,13 +22,14 @@ const env = "ZKFENCE_INTEGRATION_WORKER"
 
 // Config is what a worker starts with.
 type Config struct {
-	Name    string
-	Servers []string
-	Timeout time.Duration // of the session
-	Tick    time.Duration // of the servers
-	Path    string        // of the lock
-	Store   string        // URL of the resource
-	Dwell   time.Duration // between two commands of a Cycle
+	Name     string
+	Identity string // what others see of it in its nodes; Name if ""
+	Servers  []string
+	Timeout  time.Duration // of the session
+	Tick     time.Duration // of the servers
+	Path     string        // of the lock
+	Store    string        // URL of the resource
+	Dwell    time.Duration // between two commands of a Cycle
 
 	Election string        // its path, for Lead
 	Led      string        // URL of the resource that leaders write to

@@ -56,7 +56,7 @@ func newLeader(ctx context.Context, client *zkconn.Client, c Config, t *teller) 
 	trace.Failed = func(a zklock.Attempt, err error) {
 		l.of(a.ID, history.Event{Kind: history.Failed, Reason: err.Error()})
 	}
-	l.election, err = election.New(client, c.Election, c.Name, zklock.WithTrace(trace))
+	l.election, err = election.New(client, c.Election, c.Identity, zklock.WithTrace(trace))
 	return l, err
 }
 

@@ -63,11 +63,14 @@ type worker struct {
 // session.
 func run(c Config, in io.Reader, out io.Writer) (err error) {
 	ctx := context.Background() // this process's; the parent ends it by closing in, or by a kill
+	if c.Identity == "" {
+		c.Identity = c.Name
+	}
 	t := newTeller(c.Name, out)
 	w := &worker{Config: c, teller: t, place: place{t, c.Path}, desk: newDesk(t, c.Store)}
 	dialing, cancel := context.WithTimeout(ctx, dialTimeout)
 	defer cancel()
-	client, err := zkconn.Dial(dialing, c.Servers, zkconn.WithSessionTimeout(c.Timeout), zkconn.WithServerTick(c.Tick), zkconn.WithIdentity(c.Name))
+	client, err := zkconn.Dial(dialing, c.Servers, zkconn.WithSessionTimeout(c.Timeout), zkconn.WithServerTick(c.Tick), zkconn.WithIdentity(c.Identity))
 	if err != nil {
 		return err
 	}
