@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/zkfence/zkfence/integration/internal/lend"
+	"github.com/zkfence/zkfence/integration/neighbour"
 	"github.com/zkfence/zkfence/integration/worker"
 )
 
@@ -29,6 +30,7 @@ var (
 
 func TestMain(m *testing.M) {
 	worker.Main()
+	neighbour.Main()
 	code := shared.Main(m)
 	if err := told.tell(); err != nil {
 		fmt.Fprintln(os.Stderr, err)
