@@ -22,6 +22,7 @@ type options struct {
 	patience             time.Duration
 	env                  map[string]string
 	serverEnv            map[int]map[string]string
+	wallClocks           bool
 }
 
 // WithServers sets how many servers there are, 1 to 7. Defaults to 3.

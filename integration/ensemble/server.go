@@ -81,6 +81,9 @@ func (s *Server) env() map[string]string {
 		"ZK_SERVER_HEAP":             "128",
 		"JVMFLAGS":                   "-XX:+UseSerialGC -XX:TieredStopAtLevel=1 -Dzookeeper.extendedTypesEnabled=true -Dznode.container.checkIntervalMs=1000",
 	}
+	if s.e.opts.wallClocks {
+		maps.Copy(env, wallClockEnv)
+	}
 	maps.Copy(env, s.e.opts.env)
 	maps.Copy(env, s.e.opts.serverEnv[s.id])
 	return env

@@ -41,6 +41,8 @@ type story struct {
 	election string          // "" if nobody leads
 	led      *resource.Store // of the leaders
 	beat     time.Duration   // between two commands of a leader
+
+	ownWallClocks bool // of the workers to be started
 }
 
 func newStory(t *testing.T, ens *ensemble.Ensemble, timeout time.Duration, guarded bool) *story {
@@ -75,6 +77,7 @@ func (s *story) start(name string, servers ...string) *worker.Process {
 	}
 	c := worker.Config{
 		Name: name, Servers: servers, Timeout: s.timeout, Tick: s.ens.Tick(), Path: s.path, Store: s.store.URL(), Dwell: s.dwell,
+		OwnWallClock: s.ownWallClocks,
 	}
 	c.Identity, _, _ = strings.Cut(name, ".") // W1.2 comes in the place of W1
 	if s.election != "" {

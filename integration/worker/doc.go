@@ -34,6 +34,8 @@ type Config struct {
 	Election string        // its path, for Lead
 	Led      string        // URL of the resource that leaders write to
 	Beat     time.Duration // between two commands of a leader
+
+	OwnWallClock bool // that Process.SetWallClock can step
 }
 
 // What a worker can be told to do.
@@ -43,6 +45,7 @@ const (
 	Raise  = "raise"  // the resource's floor to its token
 	Read   = "read"
 	Write  = "write" // Value
+	Wall   = "wall"  // say what its wall clock says
 	Cycle  = "cycle" // lock, raise, read, write twice, unlock, until Halt
 	Lead   = "lead"  // campaign, raise, read, write a few times, resign, until Halt; beside the other orders
 
@@ -76,6 +79,7 @@ type Done struct {
 	Answer history.Answer `json:",omitzero"`  // of the resource
 	Cycles int            `json:",omitempty"` // holds, or terms, that were given back
 	Weight Weight         `json:",omitzero"`  // of a Weigh
+	Wall   time.Time      `json:",omitzero"`  // of a Wall
 }
 
 // line is one line of a worker's output.

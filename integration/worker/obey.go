@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"sync"
+	"time"
 )
 
 // obey carries out what in orders, one after the other but for those that others
@@ -65,6 +66,8 @@ func (w *worker) do(ctx context.Context, o Order) Done {
 		err = w.unlock(ctx)
 	case Raise, Read, Write:
 		d.Answer, err = w.command(ctx, o.Do, o.Value)
+	case Wall:
+		d.Wall = time.Now()
 	case Cycle:
 		d.Cycles, err = w.cycle(ctx)
 	case Crowd, Tire:

@@ -13,6 +13,7 @@ import (
 	"os/exec"
 	"sync"
 	"syscall"
+	"time"
 
 	"github.com/zkfence/zkfence/integration/history"
 )
@@ -31,6 +32,7 @@ type Process struct {
 	cmd   *exec.Cmd
 	ended chan struct{} // its output has been read to the end
 	in    io.WriteCloser
+	wall  *wallClock // nil: the machine's
 
 	mu     sync.Mutex
 	orders uint64
@@ -75,7 +77,12 @@ func start(c Config, log *history.Log) (*Process, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := p.cmd.Start(); err != nil {
+	if c.OwnWallClock {
+		p.wall, err = startWithWallClock(p.cmd)
+	} else {
+		err = p.cmd.Start()
+	}
+	if err != nil {
 		return nil, err
 	}
 	go p.read(out)
@@ -189,6 +196,16 @@ func (p *Process) Continue() error {
 	err := p.cmd.Process.Signal(syscall.SIGCONT)
 	p.log.Add(history.Event{At: Now(), Kind: history.Healed, Worker: p.name, Reason: "worker stopped"})
 	return err
+}
+
+// SetWallClock steps the wall clock of a process that has one of its own: from now
+// on it is off by that, in whole seconds. It is an error if OwnWallClock was not
+// set.
+func (p *Process) SetWallClock(off time.Duration) error {
+	if p.wall == nil {
+		return fmt.Errorf("%s: SetWallClock: Config.OwnWallClock is not set", p.name)
+	}
+	return p.wall.set(off)
 }
 
 // Kill ends the process at once, by SIGKILL, notes that as a fault, and waits until
