@@ -32,7 +32,7 @@ func badInput(s *scene) {
 	fresh.send(g, 7, 0)
 	fresh.compare(g)
 
-	for _, name := range []string{"", strings.Repeat("n", fencing.MaxResource+1), "fencetest/\x00", "fencetest/\n", "fencetest/\xff"} {
+	for _, name := range []string{"", strings.Repeat("n", fencing.MaxResource+1), "fencetest-\x00", "fencetest-\n", "fencetest-\xff"} {
 		if _, err := s.do(g, command(name, stamp(10, 1))); !errors.Is(err, fencing.ErrBadResource) {
 			s.Errorf("a command to the resource %.40q of %d bytes: %v, want %v", name, len(name), err, fencing.ErrBadResource)
 		}
@@ -47,13 +47,13 @@ func badInput(s *scene) {
 // another's. A guard may take fewer names than there are, and says so.
 func resourcesApart(s *scene) {
 	g := s.guard()
-	long := strings.Repeat("x", fencing.MaxResource-len("fencetest/12345678/")-1)
+	long := strings.Repeat("x", fencing.MaxResource-len("fencetest-12345678-")-1)
 	names := []string{"a", "A", "a ", " a", "á", "a\u0301", "a_", "a%", "ab", "a/b", "a:b", "a'b", `a"b`, `a\b`, "a.b", "a*", "{a}", "ß", "ss", long + "1", long + "2"}
 	taken := make([]*model, 0, len(names))
 	for i, name := range names {
-		m := &model{s: s, resource: "fencetest/" + s.run + "/" + name}
+		m := &model{s: s, resource: "fencetest-" + s.run + "-" + name}
 		if err := s.raise(g, m.resource, token(1)); errors.Is(err, fencing.ErrBadResource) {
-			s.Logf("not taken as a name: %q", name)
+			s.Logf("not taken as a name: %.20q of %d bytes", name, len(name))
 			continue
 		}
 		m.last = stamp(1, 0)

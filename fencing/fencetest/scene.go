@@ -42,7 +42,7 @@ func (s *scene) rand(n uint64) *rand.Rand { return rand.New(rand.NewPCG(s.subjec
 
 // resource returns a name that was not used before.
 func (s *scene) resource() string {
-	return fmt.Sprintf("fencetest/%s/%d", s.run, s.names.Add(1))
+	return fmt.Sprintf("fencetest-%s-%d", s.run, s.names.Add(1))
 }
 
 // open opens a guard until the end of the property, or until close is called.

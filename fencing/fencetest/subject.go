@@ -30,7 +30,7 @@ type Runner[T any] interface {
 // Subject is the guard under test.
 type Subject struct {
 	// New returns a store for one property, with nothing in it under the names that
-	// the suite uses: they begin with "fencetest/" and differ from run to run, but
+	// the suite uses: they begin with "fencetest-" and differ from run to run, but
 	// for those of the property about names. t is that property's test.
 	New func(t TB) Store
 
