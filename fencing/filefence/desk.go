@@ -1,0 +1,225 @@
+package filefence
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/zkfence/zkfence/fencing"
+)
+
+// memory is what the guard remembers of one file.
+type memory struct {
+	Format    int                `json:"format"`
+	Resource  string             `json:"resource"` // a file system that ignores case must not make one of two
+	Last      fencing.Stamp      `json:"last"`
+	Body      string             `json:"body,omitempty"` // what Last published; renamed already if there is no such file
+	Overrides []fencing.Override `json:"overrides,omitempty"`
+}
+
+// format is of the memory's file. Another one is refused: what it leaves out must
+// not be taken for nothing.
+const format = 1
+
+// desk is the lock on one file, with its memory.
+type desk struct {
+	g      *Guard
+	name   string
+	folder string
+	lock   *os.File
+	fresh  bool // nothing is remembered yet
+	memory memory
+}
+
+// enter takes the lock, reads the memory, and finishes what a killed process left.
+func (g *Guard) enter(ctx context.Context, name string) (*desk, error) {
+	d := &desk{g: g, name: name, folder: home + "/" + name}
+	if err := d.take(ctx); err != nil {
+		return nil, fmt.Errorf("filefence: lock %q: %w", name, err)
+	}
+	if err := d.load(); err != nil {
+		d.leave()
+		return nil, err
+	}
+	if err := d.finish(); err != nil {
+		d.leave()
+		return nil, err
+	}
+	return d, nil
+}
+
+func (d *desk) take(ctx context.Context) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	f, err := d.g.root.OpenFile(d.folder+"/lock", os.O_RDWR|os.O_CREATE, 0o666)
+	if errors.Is(err, fs.ErrNotExist) {
+		if err = d.g.root.MkdirAll(d.folder, 0o777); err == nil {
+			f, err = d.g.root.OpenFile(d.folder+"/lock", os.O_RDWR|os.O_CREATE, 0o666)
+		}
+	}
+	if err != nil {
+		return err
+	}
+	for {
+		ok, err := tryLock(f)
+		if ok {
+			d.lock = f
+			return nil
+		}
+		if err != nil {
+			return errors.Join(err, f.Close())
+		}
+		// Waiting in the kernel could not be ended with ctx.
+		t := time.NewTimer(500*time.Microsecond + rand.N(4*time.Millisecond))
+		select {
+		case <-t.C:
+		case <-ctx.Done():
+			t.Stop()
+			return errors.Join(fmt.Errorf("another process has it: %w", context.Cause(ctx)), f.Close())
+		}
+	}
+}
+
+// leave gives the lock up; the kernel does when the file is closed.
+func (d *desk) leave() { _ = d.lock.Close() }
+
+func (d *desk) load() error {
+	text, err := d.g.root.ReadFile(d.folder + "/memory")
+	if errors.Is(err, fs.ErrNotExist) {
+		d.fresh, d.memory = true, memory{Format: format, Resource: d.name}
+		return nil
+	}
+	if err == nil {
+		if err = json.Unmarshal(text, &d.memory); err == nil && d.memory.Format != format {
+			err = fmt.Errorf("its format is %d, want %d", d.memory.Format, format)
+		}
+	}
+	if err != nil {
+		// To begin anew would let the oldest owner in.
+		return fmt.Errorf("filefence: the memory of %q cannot be read, nothing is let in until it can: %s/memory: %w", d.name, d.folder, err)
+	}
+	if d.memory.Resource != d.name {
+		return fmt.Errorf("%w: %q: this file system takes it for %q", fencing.ErrBadResource, d.name, d.memory.Resource)
+	}
+	return nil
+}
+
+// judge asks Check and remembers the floor.
+func (d *desk) judge(s fencing.Stamp) error {
+	floor, refusal := fencing.Check(d.memory.Last, s)
+	if err := d.remember(floor); err != nil {
+		return err
+	}
+	return fencing.Named(d.name, refusal)
+}
+
+func (d *desk) remember(floor fencing.Stamp) error {
+	if floor == d.memory.Last {
+		return nil
+	}
+	d.memory.Last = floor
+	if err := d.save(); err != nil {
+		return fmt.Errorf("filefence: remember %s for %q: %w", floor, d.name, err)
+	}
+	return nil
+}
+
+// save is steps 4 and 5. An error that does not match ErrUnknownOutcome means that
+// the memory on disk is the one before.
+func (d *desk) save() error {
+	text, err := json.Marshal(d.memory)
+	if err != nil {
+		return err
+	}
+	fresh := d.folder + "/memory.new"
+	if err := d.g.write(fresh, append(text, '\n')); err != nil {
+		return errors.Join(err, ignoreNotExist(d.g.root.Remove(fresh)))
+	}
+	// Before the rename: a memory that is on disk must not name a body that is not.
+	if err := d.g.sync(d.folder); err != nil {
+		return err
+	}
+	if d.fresh { // nor must the folder be lost with everything in it
+		if err := errors.Join(d.g.sync("."), d.g.sync(home)); err != nil {
+			return err
+		}
+	}
+	if err := errors.Join(d.g.rename(fresh, d.folder+"/memory"), d.g.sync(d.folder)); err != nil {
+		return fmt.Errorf("%w: it may be on disk: %w", fencing.ErrUnknownOutcome, err)
+	}
+	d.fresh = false
+	return nil
+}
+
+// finish is step 6, for whoever began it.
+func (d *desk) finish() error {
+	if d.memory.Body == "" {
+		return nil
+	}
+	body := d.folder + "/" + d.memory.Body
+	if _, err := d.g.root.Lstat(body); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	} else if err != nil {
+		return fmt.Errorf("filefence: publish %q: %w", d.name, err)
+	}
+	if err := d.g.rename(body, d.name); err != nil {
+		return fmt.Errorf("filefence: publish %q: %w", d.name, err)
+	}
+	if err := errors.Join(d.g.sync("."), d.g.sync(d.folder)); err != nil {
+		return fmt.Errorf("%w: filefence: publish %q: it may not be on disk: %w", fencing.ErrUnknownOutcome, d.name, err)
+	}
+	return nil
+}
+
+// clean removes the bodies of writers that have died.
+func (d *desk) clean() error {
+	dir, err := d.g.root.Open(d.folder)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = dir.Close() }()
+	for {
+		names, err := dir.Readdirnames(100)
+		for _, name := range names {
+			if strings.HasPrefix(name, bodyPrefix) && name != d.memory.Body {
+				if err := d.cleanOne(d.folder + "/" + name); err != nil {
+					return err
+				}
+			}
+		}
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+func (d *desk) cleanOne(path string) error {
+	f, err := d.g.root.OpenFile(path, os.O_RDWR, 0)
+	if err != nil {
+		return ignoreNotExist(err)
+	}
+	defer func() { _ = f.Close() }() // and its flock with it
+	dead, err := tryLock(f)
+	if err != nil || !dead {
+		return err
+	}
+	return ignoreNotExist(d.g.root.Remove(path))
+}
+
+func ignoreNotExist(err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}

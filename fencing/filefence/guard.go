@@ -1,0 +1,248 @@
+package filefence
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/zkfence/zkfence/fencing"
+)
+
+// home is the folder in which the guard keeps what it remembers.
+const home = ".zkfence"
+
+// Guard publishes the files of one folder. Any number of Guards, in any number of
+// processes of one machine, may share it. It is safe for concurrent use.
+type Guard struct {
+	root *os.Root
+	mode fs.FileMode
+	// step is told of each step before it is made; inert but in tests, which let
+	// the process die there or have the step fail.
+	step func(what string) error
+}
+
+// Option changes how a Guard is made.
+type Option func(*Guard) error
+
+// WithMode sets the permissions of published files, before the umask. Those of a
+// file that is replaced are not taken over. Defaults to 0644.
+func WithMode(mode fs.FileMode) Option {
+	return func(g *Guard) error {
+		if mode != mode.Perm() || mode&0o400 == 0 {
+			return fmt.Errorf("filefence: mode %v: want permissions alone, and that the owner may read", mode)
+		}
+		g.mode = mode
+		return nil
+	}
+}
+
+// New returns the guard of the folder dir, which must exist. An error matching
+// errors.ErrUnsupported on systems without flock.
+func New(dir string, opts ...Option) (*Guard, error) {
+	if !supported {
+		return nil, fmt.Errorf("filefence: no flock on this system: %w", errors.ErrUnsupported)
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, fmt.Errorf("filefence: %w", err)
+	}
+	g := &Guard{root: root, mode: 0o644, step: func(string) error { return nil }}
+	for _, opt := range opts {
+		if err := opt(g); err != nil {
+			return nil, errors.Join(err, root.Close())
+		}
+	}
+	return g, nil
+}
+
+// Close gives up the folder. What was published and remembered stays.
+func (g *Guard) Close() error { return g.root.Close() }
+
+// validate wants the name of a file in this folder and not in another.
+func validate(name string) error {
+	if err := fencing.ValidateResource(name); err != nil {
+		return err
+	}
+	switch {
+	case strings.ContainsRune(name, '/') || strings.ContainsRune(name, os.PathSeparator):
+		return fmt.Errorf("%w: %.40q: want the name of a file without a separator; each folder has a Guard of its own", fencing.ErrBadResource, name)
+	case strings.HasPrefix(name, "."):
+		return fmt.Errorf("%w: %.40q begins with a dot", fencing.ErrBadResource, name)
+	case len(name) > 255:
+		return fmt.Errorf("%w: %.40q… has %d bytes, and a file's name at most 255", fencing.ErrBadResource, name, len(name))
+	}
+	return nil
+}
+
+// Publish replaces the file name by what write writes, if s may act. The resource
+// that s is judged at is the file of that name in this folder.
+//
+// It returns nil once content and Stamp are on disk; a *fencing.StaleError, or an
+// error matching fencing.ErrZeroToken, ErrZeroSeq or ErrBadResource, if the command
+// is refused, mostly without calling write; write's error as it is; an error
+// matching fencing.ErrUnknownOutcome if it cannot tell whether the command is
+// applied: try again with the same Stamp. After any other error (a full disk, a
+// read-only folder) nothing has been published. A newer Token is remembered before
+// write is called.
+//
+// No lock is held while write runs, so that a slow or stopped writer keeps nobody
+// out: another command can be applied meanwhile, and this one is then refused, for
+// all that it has written. Commands of the same owner that run at once are ordered
+// by Seq alone. A write that builds on what is published (read it after Raise, or
+// within write) needs the owner's own commands to come one after the other.
+//
+// ctx bounds the waiting for the lock, and is looked at once more after write.
+func (g *Guard) Publish(ctx context.Context, name string, s fencing.Stamp, write func(w io.Writer) error) error {
+	if write == nil {
+		return errors.New("filefence: Publish was given no function")
+	}
+	if err := validate(name); err != nil {
+		return err
+	}
+	b, err := g.admit(ctx, name, s)
+	if err != nil {
+		return err
+	}
+	defer b.discard()
+	// Not the file itself: closed, it would lose its flock.
+	if err := write(struct{ io.Writer }{b.file}); err != nil {
+		return err
+	}
+	if err := b.flush(); err != nil {
+		return fmt.Errorf("filefence: %q was not published: %w", name, err)
+	}
+	return g.commit(ctx, name, s, b)
+}
+
+// admit is step 1.
+func (g *Guard) admit(ctx context.Context, name string, s fencing.Stamp) (*body, error) {
+	d, err := g.enter(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	defer d.leave()
+	if err := d.judge(s); err != nil {
+		return nil, err
+	}
+	return d.newBody()
+}
+
+// commit is steps 3 to 6.
+func (g *Guard) commit(ctx context.Context, name string, s fencing.Stamp, b *body) error {
+	d, err := g.enter(ctx, name)
+	if err != nil {
+		return err
+	}
+	defer d.leave()
+	if err := d.judge(s); err != nil {
+		return err
+	}
+	before := d.memory
+	d.memory.Last, d.memory.Body = s, b.name
+	if err := d.save(); err != nil {
+		if errors.Is(err, fencing.ErrUnknownOutcome) {
+			b.kept = true // the memory may name it
+		}
+		return fmt.Errorf("filefence: publish %q: %w", name, err)
+	}
+	b.kept = true
+	if err := d.finish(); err != nil {
+		if errors.Is(err, fencing.ErrUnknownOutcome) {
+			return err
+		}
+		// It cannot be published, and says so: take the Stamp back.
+		d.memory = before
+		if undo := d.save(); undo != nil {
+			return fmt.Errorf("%w: %w; and its stamp could not be taken back: %w", fencing.ErrUnknownOutcome, err, undo)
+		}
+		b.kept = false
+		return err
+	}
+	return nil
+}
+
+// Raise makes the guard refuse every command for the file that is older than t,
+// from its return on. What an older owner was publishing is then in the file, or
+// will be refused. A t that is known already changes nothing. An older one is
+// refused with a *fencing.StaleError, the zero Token with an error matching
+// fencing.ErrZeroToken.
+func (g *Guard) Raise(ctx context.Context, name string, t fencing.Token) error {
+	if err := validate(name); err != nil {
+		return err
+	}
+	d, err := g.enter(ctx, name)
+	if err != nil {
+		return err
+	}
+	defer d.leave()
+	floor, err := fencing.CheckRaise(d.memory.Last, t)
+	if err := d.remember(floor); err != nil {
+		return err
+	}
+	return fencing.Named(name, err)
+}
+
+// Open returns the published file, open for reading, and the Stamp remembered at
+// that moment: that of its last command, or the floor above it. A program that
+// needs the content alone opens the file by its name. The error matches
+// fs.ErrNotExist if nothing has been published; the Stamp is good then too. The
+// caller closes the file.
+func (g *Guard) Open(ctx context.Context, name string) (*os.File, fencing.Stamp, error) {
+	if err := validate(name); err != nil {
+		return nil, fencing.Stamp{}, err
+	}
+	d, err := g.enter(ctx, name)
+	if err != nil {
+		return nil, fencing.Stamp{}, err
+	}
+	defer d.leave()
+	f, err := g.root.Open(name)
+	if err != nil {
+		return nil, d.memory.Last, fmt.Errorf("filefence: %w", err)
+	}
+	return f, d.memory.Last, nil
+}
+
+// Override puts to in place of the remembered Stamp, larger or smaller, and keeps
+// the record in the same step. It is for an ensemble that was rebuilt, with all
+// owners stopped: nothing protects against what they still have under way. The
+// content stays as it is.
+func (g *Guard) Override(ctx context.Context, name string, to fencing.Stamp, who, why string) (fencing.Override, error) {
+	o := fencing.Override{Resource: name, To: to, Who: who, Why: why, When: time.Now()}
+	if err := o.Validate(); err != nil {
+		return fencing.Override{}, err
+	}
+	if err := validate(name); err != nil {
+		return fencing.Override{}, err
+	}
+	d, err := g.enter(ctx, name)
+	if err != nil {
+		return fencing.Override{}, err
+	}
+	defer d.leave()
+	o.From = d.memory.Last
+	d.memory.Last = to
+	d.memory.Overrides = append(d.memory.Overrides, o)
+	if err := d.save(); err != nil {
+		return fencing.Override{}, fmt.Errorf("filefence: override %q: %w", name, err)
+	}
+	return o, nil
+}
+
+// Overrides returns the records of all overrides of the file, oldest first.
+func (g *Guard) Overrides(ctx context.Context, name string) ([]fencing.Override, error) {
+	if err := validate(name); err != nil {
+		return nil, err
+	}
+	d, err := g.enter(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	defer d.leave()
+	return d.memory.Overrides, nil
+}
