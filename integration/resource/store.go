@@ -7,6 +7,7 @@ package resource
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"sync"
@@ -65,6 +66,12 @@ func (s *Store) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	var c history.Command
 	if err := json.NewDecoder(r.Body).Decode(&c); err != nil {
 		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	switch c.Call {
+	case history.Read, history.Raise, history.Write:
+	default:
+		http.Error(w, fmt.Sprintf("resource: Call %q: must be %s, %s or %s", c.Call, history.Read, history.Raise, history.Write), http.StatusBadRequest)
 		return
 	}
 	// That nobody waits for it any more does not call a command back.
