@@ -44,7 +44,7 @@ func (s *story) losesTo(w1, w2 *worker.Process, breakIt, heal func()) {
 // Sequence 7: the holder loses its way to the ensemble and keeps the one to the
 // resource.
 func TestAHolderCutFromTheEnsembleReachesTheResourceInVain(t *testing.T) {
-	for name, cut := range map[string]func(*ensemble.Route){"Freeze": (*ensemble.Route).Freeze, "Cut": (*ensemble.Route).Cut} {
+	for name, cut := range map[string]func(*ensemble.Route){clientFrozen: (*ensemble.Route).Freeze, clientCut: (*ensemble.Route).Cut} {
 		t.Run(name, func(t *testing.T) {
 			s := newStory(t, shared.Three(t), 3*time.Second, true)
 			route := s.ens.Route(t)
@@ -71,12 +71,12 @@ func TestAHolderOnAFollowerCutFromItsQuorumLosesInTime(t *testing.T) {
 	f := servers[i]
 	w1, w2 := s.start("W1", f.Addr()), s.start("W2", leader.Addr())
 	s.losesTo(w1, w2, func() {
-		s.fault(history.Fault, "cut follower", "W1")
+		s.fault(history.Fault, quorumCut, "W1")
 		require.NoError(t, f.CutQuorum(t.Context()))
 	}, func() {
 		require.NoError(t, f.HealQuorum(t.Context()))
 		require.NoError(t, s.ens.Await(t.Context()))
-		s.fault(history.Healed, "cut follower", "W1")
+		s.fault(history.Healed, quorumCut, "W1")
 	})
 }
 
@@ -96,7 +96,7 @@ func TestAHolderOnADeposedLeaderLosesInTime(t *testing.T) {
 	}
 	w1, w2 := s.start("W1", leader.Addr()), s.start("W2", others...)
 	s.losesTo(w1, w2, func() {
-		s.fault(history.Fault, "deposed", "W1")
+		s.fault(history.Fault, "leader deposed", "W1")
 		old, err := ens.Depose(t.Context())
 		require.NoError(t, err)
 		require.Equal(t, leader, old)
@@ -106,6 +106,6 @@ func TestAHolderOnADeposedLeaderLosesInTime(t *testing.T) {
 		require.Equal(t, "leader", st.Mode, "it has not noticed until the end")
 		require.NoError(t, leader.HealQuorum(t.Context()))
 		require.NoError(t, ens.Await(t.Context()))
-		s.fault(history.Healed, "deposed", "W1")
+		s.fault(history.Healed, "leader deposed", "W1")
 	})
 }

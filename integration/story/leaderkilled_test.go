@@ -40,7 +40,7 @@ func (s *story) killLeaderAt(moment history.Kind) {
 	leader, err := s.ens.Leader(ctx)
 	require.NoError(s.t, err)
 	s.await(s.log.Len(), "", moment)
-	s.fault(history.Fault, "leader killed", "")
+	s.fault(history.Fault, leaderKilled, "")
 	require.NoError(s.t, leader.Kill(ctx))
 	from := s.log.Len()
 	require.NoError(s.t, s.ens.Await(ctx))
@@ -48,5 +48,5 @@ func (s *story) killLeaderAt(moment history.Kind) {
 	s.await(from, next.Worker, history.Unlocking)
 	require.NoError(s.t, leader.Start(ctx))
 	require.NoError(s.t, s.ens.Await(ctx))
-	s.fault(history.Healed, "leader killed", "")
+	s.fault(history.Healed, leaderKilled, "")
 }

@@ -23,6 +23,7 @@ func count(s *story, r *ensemble.Route, op zktest.Op) (n int) {
 }
 
 func dropReplies(s *story, r *ensemble.Route, op zktest.Op) {
+	s.fault(history.Fault, "replies lost", "W1")
 	for i := range s.ens.Servers() {
 		r.Proxy(i+1).DropReply(op, 1)
 	}
@@ -59,7 +60,7 @@ func TestALateReleaseHarmsNoLaterHold(t *testing.T) {
 	waiting := s.begin(w2, worker.Lock)
 	s.await(0, "W2", history.Enrolled)
 
-	s.fault(history.Fault, "frozen", "W1")
+	s.fault(history.Fault, clientFrozen, "W1")
 	for i := range s.ens.Servers() {
 		route.Proxy(i + 1).Freeze(zktest.ToServer)
 	}
@@ -68,7 +69,7 @@ func TestALateReleaseHarmsNoLaterHold(t *testing.T) {
 	require.NoError(t, err, "its session ends without the release")
 	require.True(t, s.must(w2, worker.Write, "w2").OK)
 	route.Heal()
-	s.fault(history.Healed, "frozen", "W1")
+	s.fault(history.Healed, clientFrozen, "W1")
 	// Whatever it is told: the session took the node along.
 	_, _ = release.Wait(s.within())
 

@@ -3,15 +3,14 @@
 package story_test
 
 import (
+	"cmp"
 	"context"
 	"fmt"
-	"math/rand/v2"
 	"os"
 	"slices"
 	"strconv"
-	"strings"
+	"sync"
 	"testing"
-	"text/tabwriter"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -25,26 +24,30 @@ import (
 // cannot repeat.
 const seedEnv = "ZKFENCE_SEED"
 
-// nemesis breaks things at random around four locks with two workers each.
-type nemesis struct {
-	t       *testing.T
-	ens     *ensemble.Ensemble
-	rand    *rand.Rand
-	stories []*story
-	routes  [][]*ensemble.Route // of each story's workers
-	table   map[string]*row
-}
-
-// row is what a kind of fault has done.
-type row struct {
-	times, lost, takeovers, refused int
-	longest                         time.Duration
-}
-
 const (
 	nemesisLocks   = 4
 	nemesisTimeout = 4 * time.Second
 )
+
+// nemesis breaks things at random around four locks, with two workers each, and one
+// election, for which all eight stand.
+type nemesis struct {
+	*story
+	seats []*seat
+}
+
+// seat is a worker, and whoever takes its place when it has been killed.
+type seat struct {
+	lock    int
+	path    string
+	serve   func()          // points the story at the lock
+	route   *ensemble.Route // to the ensemble, its own
+	process *worker.Process
+	killed  int // those before it
+	cycle   *worker.Pending
+	lead    *worker.Pending
+	struck  bool
+}
 
 func TestRandomFaults(t *testing.T) {
 	seeds := []uint64{1, 2}
@@ -54,179 +57,275 @@ func TestRandomFaults(t *testing.T) {
 	lasts := time.Duration(times(30, 300)) * time.Second
 	for _, seed := range seeds {
 		t.Run(fmt.Sprintf("seed=%d", seed), func(t *testing.T) {
-			n := &nemesis{t: t, ens: shared.Three(t), rand: rand.New(rand.NewPCG(seed, 0)), table: map[string]*row{}}
-			n.run(lasts)
+			t.Logf("%s=%d", seedEnv, seed)
+			n := newNemesis(t)
+			n.strike(plan(seed, lasts), lasts)
+			n.endsWell(lasts)
 		})
 	}
 }
 
-func (n *nemesis) run(lasts time.Duration) {
-	var cycles [][]*worker.Pending
+func newNemesis(t *testing.T) *nemesis {
+	n := &nemesis{story: newStory(t, shared.Three(t), nemesisTimeout, true)}
+	// A term lasts longer than it takes to be Suspect, or a leader that is cut off would
+	// resign before it has lost.
+	n.elects(150 * time.Millisecond)
+	root := n.path
 	// Short holds are many, long ones are hit while they last.
-	for _, dwell := range []time.Duration{0, 50 * time.Millisecond, 200 * time.Millisecond, 500 * time.Millisecond} {
-		s := newStory(n.t, n.ens, nemesisTimeout, true)
-		s.dwell = dwell
-		var routes []*ensemble.Route
-		var of []*worker.Pending
-		for i := range 2 {
-			route := n.ens.Route(n.t)
-			routes = append(routes, route)
-			of = append(of, s.begin(s.start(fmt.Sprintf("W%d", i+1), route.Addrs()...), worker.Cycle))
+	for lock, dwell := range []time.Duration{50 * time.Millisecond, 100 * time.Millisecond, 250 * time.Millisecond, 500 * time.Millisecond} {
+		path, store := fmt.Sprintf("%s-%d", root, lock+1), n.serve(true)
+		n.also = append(n.also, path)
+		for range 2 {
+			n.seats = append(n.seats, &seat{
+				lock: lock, path: path, route: n.ens.Route(t),
+				serve: func() { n.path, n.store, n.dwell = path, store, dwell },
+			})
 		}
-		n.stories, n.routes, cycles = append(n.stories, s), append(n.routes, routes), append(cycles, of)
 	}
-	for _, s := range n.stories {
-		s.await(0, "", history.Granted)
+	for i := range n.seats {
+		n.sit(i)
 	}
-	for end := time.Now().Add(lasts); time.Now().Before(end); {
-		n.strike()
-	}
-	for i, s := range n.stories {
-		s.halt(cycles[i])
-		s.ended()
-	}
-	n.report()
+	n.allGranted()
+	return n
 }
 
-// fault is a way to break something, and to take that back.
-type fault struct {
-	name    string
-	on, off func() error
-}
-
-// strike breaks a server, or a client of every lock, for a while, takes that back,
-// and waits until every lock has changed hands again.
-func (n *nemesis) strike() {
+// sit starts a worker on a seat.
+func (n *nemesis) sit(i int) {
 	n.t.Helper()
-	faults := make([]fault, nemesisLocks) // one and the same, or one of each lock's own
-	whose := make([]string, nemesisLocks)
-	if n.rand.IntN(2) == 0 {
-		faults[0] = n.serverFault()
-	} else {
-		for i := range faults {
-			who := n.victim(n.stories[i])
-			whose[i] = n.stories[i].workers[who].Name()
-			faults[i] = n.clientFault(n.stories[i].workers[who], n.routes[i][who])
-		}
+	s := n.seats[i]
+	s.serve()
+	name := fmt.Sprintf("W%d", i+1)
+	if s.killed > 0 {
+		name = fmt.Sprintf("W%d.%d", i+1, s.killed)
 	}
-	from := make([]int, nemesisLocks)
-	began := worker.Now()
-	for i, s := range n.stories {
-		from[i] = s.log.Len()
-		if faults[i].on == nil {
-			faults[i].name = faults[0].name
-		}
-		s.fault(history.Fault, faults[i].name, whose[i])
-	}
-	n.each(faults, func(f fault) error { return f.on() })
-	n.wait(time.Duration(n.rand.Int64N(int64(nemesisTimeout * 3 / 2))))
-	n.each(faults, func(f fault) error { return f.off() })
-	require.NoError(n.t, n.ens.Await(n.t.Context()))
-	for i, s := range n.stories {
-		s.fault(history.Healed, faults[i].name, whose[i])
-	}
-	for i, s := range n.stories {
-		s.await(s.log.Len(), "", history.Granted)
-		n.note(faults[i].name, began, s.log.Events()[from[i]:])
-		if faults[i].on != nil {
-			n.table[faults[i].name].times++
-		}
+	s.process = n.start(name, s.route.Addrs()...)
+	s.lead = n.begin(s.process, worker.Lead) // first: what is ordered after a Cycle waits for its end
+	s.cycle = n.begin(s.process, worker.Cycle)
+}
+
+// allGranted waits until each lock has changed hands, and somebody leads, from now on.
+func (n *nemesis) allGranted() {
+	n.t.Helper()
+	from := n.log.Len()
+	for _, path := range n.also {
+		_, err := n.log.Await(n.within(), from, func(e history.Event) bool { return e.Kind == history.Granted && e.Path == path })
+		require.NoError(n.t, err, "%s is granted", path)
 	}
 }
 
-// victim is the worker that was granted a lock last, three times out of four.
-func (n *nemesis) victim(s *story) int {
-	events := s.log.Events()
-	if n.rand.IntN(4) > 0 {
-		for i := len(events) - 1; i >= 0; i-- {
-			if events[i].Kind != history.Granted {
+// strike carries out a plan, each step no sooner than planned.
+func (n *nemesis) strike(strikes []strike, lasts time.Duration) {
+	n.t.Helper()
+	began := time.Now()
+	var atServers, atWorkers []strike
+	for _, s := range strikes {
+		if s.lane == ofTheServers {
+			atServers = append(atServers, s)
+		} else {
+			atWorkers = append(atWorkers, s)
+		}
+	}
+	var servers sync.WaitGroup
+	var err error
+	n.t.Cleanup(servers.Wait) // also where the test has failed meanwhile, which ends its context
+	servers.Go(func() { err = n.strikeServers(atServers, began, lasts) })
+	n.strikeWorkers(atWorkers, began)
+	servers.Wait()
+	require.NoError(n.t, err)
+}
+
+// strikeServers strikes no server before all serve again, or there would be no
+// majority most of the time; what is late then is left out in the end.
+func (n *nemesis) strikeServers(strikes []strike, began time.Time, lasts time.Duration) error {
+	for _, s := range strikes {
+		n.wait(time.Until(began.Add(s.at)))
+		if err := n.ens.Await(n.t.Context()); err != nil {
+			return err
+		}
+		if time.Since(began)+s.lasts > lasts {
+			break
+		}
+		heal, err := n.atServer(s)
+		if err != nil {
+			return err
+		}
+		n.wait(s.lasts)
+		if err := heal(); err != nil {
+			return err
+		}
+	}
+	return n.ens.Await(n.t.Context())
+}
+
+// strikeWorkers does one thing at a time, and so some of them later than planned.
+func (n *nemesis) strikeWorkers(strikes []strike, began time.Time) {
+	n.t.Helper()
+	type step struct {
+		at time.Duration
+		do func()
+	}
+	var back []step // what is to be taken back, the first to be first
+	due := func(until time.Duration) {
+		for len(back) > 0 && back[0].at <= until {
+			n.wait(time.Until(began.Add(back[0].at)))
+			back[0].do()
+			back = back[1:]
+		}
+	}
+	last := time.Duration(0)
+	for _, s := range strikes {
+		due(s.at)
+		n.wait(time.Until(began.Add(s.at)))
+		who := n.victim(s)
+		if who < 0 {
+			continue // nobody is left to be struck
+		}
+		b := step{s.at + s.lasts, n.atWorker(who, s)}
+		if s.lasts == 0 {
+			b.do()
+			continue
+		}
+		i, _ := slices.BinarySearchFunc(back, b, func(a, b step) int { return cmp.Compare(a.at, b.at) })
+		back, last = slices.Insert(back, i, b), max(last, b.at)
+	}
+	due(last)
+}
+
+// victim is who sits where the strike goes and is not struck yet; -1 is nobody.
+func (n *nemesis) victim(s strike) int {
+	path := n.election
+	var may []int
+	for i, seat := range n.seats {
+		if seat.struck || s.lane != ofTheLeader && seat.lock != int(s.lane) {
+			continue
+		}
+		may = append(may, i)
+		if s.lane != ofTheLeader {
+			path = seat.path
+		}
+	}
+	if len(may) == 0 {
+		return -1
+	}
+	if s.rightful {
+		for _, e := range slices.Backward(n.log.Events()) {
+			if e.Kind != history.Granted || e.Path != path {
 				continue
 			}
-			return slices.IndexFunc(s.workers, func(w *worker.Process) bool { return w.Name() == events[i].Worker })
-		}
-	}
-	return n.rand.IntN(len(s.workers))
-}
-
-func (n *nemesis) each(faults []fault, do func(fault) error) {
-	n.t.Helper()
-	for _, f := range faults {
-		if f.on != nil {
-			require.NoError(n.t, do(f), f.name)
-		}
-	}
-}
-
-func (n *nemesis) serverFault() fault {
-	ctx := n.t.Context()
-	server := n.ens.Server(n.rand.IntN(len(n.ens.Servers())) + 1)
-	faults := []fault{
-		{"server killed", func() error { return server.Kill(ctx) }, func() error { return server.Start(ctx) }},
-		{"server stopped", func() error { return server.Stop(ctx) }, func() error { return server.Start(ctx) }},
-		{"server paused", func() error { return server.Pause(ctx) }, func() error { return server.Resume(ctx) }},
-		{"quorum cut", func() error { return server.CutQuorum(ctx) }, func() error { return server.HealQuorum(ctx) }},
-		{"leader killed", func() (err error) {
-			if server, err = n.ens.Leader(ctx); err != nil {
-				return err
+			if i := slices.IndexFunc(may, func(i int) bool { return n.seats[i].process.Name() == e.Worker }); i >= 0 {
+				return may[i]
 			}
-			return server.Kill(ctx)
-		}, func() error { return server.Start(ctx) }},
+			break
+		}
 	}
-	return faults[n.rand.IntN(len(faults))]
+	return may[s.whom%len(may)]
 }
 
-func (n *nemesis) clientFault(w *worker.Process, route *ensemble.Route) fault {
-	heal := func() error { route.Heal(); return nil }
-	faults := []fault{
-		{"worker stopped", w.Stop, w.Continue},
-		{"client frozen", func() error { route.Freeze(); return nil }, heal},
-		{"client cut", func() error { route.Cut(); return nil }, heal},
+// atWorker strikes who sits there, and returns what takes that back.
+func (n *nemesis) atWorker(who int, s strike) func() {
+	n.t.Helper()
+	seat := n.seats[who]
+	seat.struck = true
+	process := seat.process
+	heal := func() {
+		seat.route.Heal()
+		n.fault(history.Healed, s.what, process.Name())
 	}
-	return faults[n.rand.IntN(len(faults))]
+	var back func()
+	switch s.what {
+	case workerStopped:
+		require.NoError(n.t, process.Stop())
+		back = func() { require.NoError(n.t, process.Continue()) }
+	case workerKilled:
+		require.NoError(n.t, process.Kill())
+		n.workers = slices.DeleteFunc(n.workers, func(p *worker.Process) bool { return p == process })
+		back = func() {
+			seat.killed++
+			n.sit(who)
+		}
+	case clientFrozen:
+		n.fault(history.Fault, s.what, process.Name())
+		seat.route.Freeze()
+		back = heal
+	case clientCut:
+		n.fault(history.Fault, s.what, process.Name())
+		seat.route.Cut()
+		back = heal
+	default:
+		require.FailNow(n.t, "no fault of a worker", s.what)
+	}
+	return func() {
+		seat.struck = false
+		back()
+	}
 }
 
-// wait is how long a fault lasts; nothing is to be seen meanwhile.
+// atServer breaks a server and returns what brings it back.
+func (n *nemesis) atServer(s strike) (heal func() error, err error) {
+	ctx := n.t.Context()
+	server := n.ens.Server(s.whom%len(n.ens.Servers()) + 1)
+	if s.what == leaderKilled {
+		if server, err = n.ens.Leader(ctx); err != nil {
+			return nil, err
+		}
+	}
+	on, off := server.Kill, server.Start
+	switch s.what {
+	case serverStopped:
+		on = server.Stop
+	case serverPaused:
+		on, off = server.Pause, server.Resume
+	case quorumCut:
+		on, off = server.CutQuorum, server.HealQuorum
+	}
+	n.fault(history.Fault, s.what, "")
+	if err := on(ctx); err != nil {
+		return nil, err
+	}
+	return func() error {
+		defer n.fault(history.Healed, s.what, "")
+		return off(ctx)
+	}, nil
+}
+
+// wait is for a time that is planned; nothing is to be seen meanwhile.
 func (n *nemesis) wait(d time.Duration) {
 	ctx, cancel := context.WithTimeout(n.t.Context(), d)
 	defer cancel()
 	<-ctx.Done()
 }
 
-// note counts what one lock has seen of a fault. A takeover is the first grant
-// after a loss.
-func (n *nemesis) note(name string, began time.Duration, seen []history.Event) {
-	r := n.table[name]
-	if r == nil {
-		r = &row{}
-		n.table[name] = r
+// endsWell wants everything to be handed on once more, an end without a violation,
+// and that something has happened at all.
+func (n *nemesis) endsWell(lasts time.Duration) {
+	n.t.Helper()
+	n.allGranted()
+	for _, s := range n.seats {
+		require.NoError(n.t, s.process.Halt())
 	}
-	lost := false
-	for _, e := range seen {
-		switch {
-		case e.Kind == history.Lost:
-			lost = true
-			r.lost++
-		case e.Kind == history.Granted && lost:
-			lost = false
-			r.takeovers++
-			r.longest = max(r.longest, e.At-began)
-		case e.Kind == history.Answered && !e.Answer.OK:
-			r.refused++
+	for _, s := range n.seats {
+		for _, pending := range []*worker.Pending{s.cycle, s.lead} {
+			_, err := pending.Wait(n.within())
+			require.NoError(n.t, err)
 		}
 	}
-}
+	n.ended()
+	table := history.Tally(n.log.Events(), n.grace())
+	n.t.Logf("%v\n%v", n, table)
 
-func (n *nemesis) report() {
-	var b strings.Builder
-	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(w, "fault\ttimes\tholds lost\ttakeovers\tlongest\tcommands refused\t")
-	for name, r := range n.table {
-		fmt.Fprintf(w, "%s\t%d\t%d\t%d\t%v\t%d\t\n", name, r.times, r.lost, r.takeovers, r.longest.Round(10*time.Millisecond), r.refused)
+	halfMinutes, sum := int(lasts/(30*time.Second)), table.Sum()
+	granted := map[string]int{}
+	for _, e := range n.log.Events() {
+		if e.Kind == history.Granted {
+			granted[e.Path]++
+		}
 	}
-	require.NoError(n.t, w.Flush())
-	granted, accepted := 0, 0
-	for _, s := range n.stories {
-		granted, accepted = granted+s.count("", history.Granted), accepted+s.count("", history.Accepted)
+	for _, path := range n.also {
+		require.Greater(n.t, granted[path], 2*halfMinutes, "grants of %s", path)
 	}
-	n.t.Logf("%d grants, %d accepted writes, 0 of them a step backwards\n%s", granted, accepted, &b)
+	require.Greater(n.t, sum.Injected, 20*halfMinutes, "faults")
+	require.Greater(n.t, sum.Lost, 2*halfMinutes, "holds and terms lost")
+	require.Greater(n.t, sum.Takeovers, 2*halfMinutes, "takeovers")
+	require.Greater(n.t, n.count("", history.Gone), 5*halfMinutes, "workers killed")
+	require.Greater(n.t, n.count("", history.Accepted), 50*halfMinutes, "accepted writes")
 }

@@ -26,9 +26,9 @@ func TestAnOperatorDeletesNodes(t *testing.T) {
 			node = s.nodeOf(s.await(from, "", history.Granted))
 		}
 		// Who held with it may find out after the next one has been granted.
-		s.log.Add(history.Event{At: worker.Now(), Kind: history.Fault, Reason: "deleted", Frees: true})
+		s.log.Add(history.Event{At: worker.Now(), Kind: history.Fault, Reason: "node deleted", Frees: true})
 		err := operator.Delete(s.path+"/"+node, -1)
-		s.fault(history.Healed, "deleted", "")
+		s.fault(history.Healed, "node deleted", "")
 		if err == nil && i%2 == 1 {
 			s.await(from, "", history.Lost)
 		}

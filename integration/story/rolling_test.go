@@ -25,12 +25,12 @@ func TestARollingRestartLosesNoHold(t *testing.T) {
 	require.NoError(t, err)
 	servers := slices.DeleteFunc(s.ens.Servers(), func(server *ensemble.Server) bool { return server == leader })
 	for _, server := range append(servers, leader) {
-		s.fault(history.Fault, "restarted", "")
+		s.fault(history.Fault, "server restarted", "")
 		require.NoError(t, server.Stop(t.Context()))
 		from := s.log.Len()
 		require.NoError(t, server.Start(t.Context()))
 		require.NoError(t, s.ens.Await(t.Context()))
-		s.fault(history.Healed, "restarted", "")
+		s.fault(history.Healed, "server restarted", "")
 		s.await(from, "", history.Granted)
 	}
 	s.halt(cycles)
