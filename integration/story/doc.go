@@ -1,7 +1,7 @@
-// Package story has no code of its own. Its tests let worker processes hold one
-// lock of a real ensemble and write to one resource, break something meanwhile,
-// and have the history judged: what the resource has accepted and what the workers
-// were told, not what the lock says about itself.
+// Package story has no code of its own. Its tests let worker processes hold locks
+// of a real ensemble, stand for election, and write to a resource for each; break
+// something meanwhile; and have the history judged: what the resources have accepted
+// and what the workers were told, not what the lock says about itself.
 //
 // A story that ends well proves its own interleaving and no other.
 //
@@ -34,4 +34,17 @@
 //	    a rolling restart                       TestARollingRestartLosesNoHold
 //	    an operator deletes nodes               TestAnOperatorDeletesNodes
 //	    faults at random                        TestRandomFaults
+//
+// # Running
+//
+// With -v a run ends with a table of what each kind of fault has done; without it go
+// test shows what passes as one line. A run obeys these environment variables:
+//
+//   - ZKFENCE_ZK_IMAGE: what the servers run, see package ensemble.
+//   - ZKFENCE_LONG: not empty, stories that have a long form take it, the random
+//     faults five minutes a seed. That wants more than go test's ten minutes:
+//     -timeout 40m.
+//   - ZKFENCE_SEED: the random faults of this seed alone. What is struck, when and for
+//     how long is the seed's; which step of a worker it hits is not.
+//   - ZKFENCE_REPORT: the full path of a file for the table.
 package story
