@@ -79,7 +79,7 @@ func (c *wallClock) install() error {
 	if err != nil {
 		return err
 	}
-	defer mem.Close()
+	defer func() { _ = mem.Close() }() // read and written without a buffer
 	image := make([]byte, 0, 1<<16)
 	for len(image) < cap(image) {
 		page := image[len(image) : len(image)+os.Getpagesize()]
@@ -141,7 +141,7 @@ func (c *wallClock) set(off time.Duration) error {
 	if err != nil {
 		return err
 	}
-	defer mem.Close()
+	defer func() { _ = mem.Close() }() // read and written without a buffer
 	_, err = mem.WriteAt(binary.LittleEndian.AppendUint64(nil, uint64(int64(off/time.Second))), c.adds)
 	return err
 }
