@@ -3,6 +3,8 @@
 package story_test
 
 import (
+	"context"
+	"math/rand/v2"
 	"slices"
 	"sync"
 	"testing"
@@ -68,11 +70,7 @@ func TestFourLibrariesShareOneLock(t *testing.T) {
 	ctx := n.within()
 	for i, p := range n.theirs {
 		inLine.Go(func() {
-			for r := 0; r < rounds && errs[i] == nil; r++ {
-				if errs[i] = p.Lock(ctx); errs[i] == nil {
-					errs[i] = p.Unlock(ctx)
-				}
-			}
+			errs[i] = n.inAndOut(ctx, p, rounds, rand.New(rand.NewPCG(1, uint64(i))))
 		})
 	}
 	inLine.Wait()
@@ -87,6 +85,26 @@ func TestFourLibrariesShareOneLock(t *testing.T) {
 	n.ended()
 	require.Greater(t, n.handovers(), 300)
 	t.Logf("%v; %d were handed over, the crowd's in %v", n, n.handovers(), took)
+}
+
+// inAndOut has one of theirs hold so many times. It lets up to three others by in
+// between: who always gets in line at once is always behind the same one.
+func (n *neighbours) inAndOut(ctx context.Context, p *neighbour.Process, rounds int, random *rand.Rand) error {
+	for range rounds {
+		if err := p.Lock(ctx); err != nil {
+			return err
+		}
+		if err := p.Unlock(ctx); err != nil {
+			return err
+		}
+		for range random.IntN(4) {
+			_, err := n.log.Await(ctx, n.log.Len(), func(e history.Event) bool { return e.Kind == history.Granted })
+			if err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // Other recipes that stand in line with ours, in both directions.

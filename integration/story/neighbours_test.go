@@ -4,7 +4,10 @@ package story_test
 
 import (
 	"context"
+	"fmt"
 	"os"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -65,7 +68,7 @@ func (n *neighbours) moveOut() {
 
 // contender is one of ours or one of theirs.
 type contender struct {
-	join   func() (granted func()) // returns as soon as it stands in line
+	join   func() (granted func()) // returns once it waits for another, or holds
 	unlock func()
 }
 
@@ -75,7 +78,7 @@ func (n *neighbours) ours(p *worker.Process) contender {
 			n.t.Helper()
 			from := n.log.Len()
 			w := n.begin(p, worker.Lock)
-			n.await(from, p.Name(), history.Enrolled)
+			n.settled(from, p.Name())
 			return func() {
 				n.t.Helper()
 				_, err := w.Wait(n.within())
@@ -90,14 +93,66 @@ func (n *neighbours) their(p *neighbour.Process) contender {
 	return contender{
 		join: func() func() {
 			n.t.Helper()
+			from := n.log.Len()
 			w, err := p.Begin(n.within())
 			require.NoError(n.t, err)
 			_, err = w.Enrolled(n.within())
 			require.NoError(n.t, err)
+			n.settled(from, p.Name)
 			return func() { n.t.Helper(); require.NoError(n.t, w.Wait()) }
 		},
 		unlock: func() { n.t.Helper(); require.NoError(n.t, p.Unlock(n.within())) },
 	}
+}
+
+// settled waits until one who has got in line has looked who is there, and has
+// either come in or watches another's node. Who unlocks before that gives it no
+// occasion to come in beside.
+func (n *neighbours) settled(from int, name string) {
+	n.t.Helper()
+	node := n.await(from, name, history.Enrolled).Node
+	ctx := n.within()
+	ticker := time.NewTicker(10 * time.Millisecond)
+	defer ticker.Stop()
+	for {
+		if slices.ContainsFunc(n.log.Events()[from:], func(e history.Event) bool {
+			return e.Kind == history.Granted && e.Worker == name
+		}) {
+			return
+		}
+		_, stat, err := n.reader.Exists(n.path + "/" + node)
+		require.NoError(n.t, err)
+		for _, server := range n.ens.Servers() {
+			watched, err := server.Ask(ctx, "wchp") // a path a line, and below it who watches
+			require.NoError(n.t, err)
+			if others(watched, n.path, node, fmt.Sprintf("0x%x", stat.EphemeralOwner)) {
+				return
+			}
+		}
+		select {
+		case <-ticker.C:
+		case <-ctx.Done():
+			require.NoError(n.t, context.Cause(ctx), "%s neither waits nor holds", name)
+		}
+	}
+}
+
+// others reports whether a session watches a node on path other than its own.
+func others(watched, path, own, session string) bool {
+	at := ""
+	for line := range strings.Lines(watched) {
+		if node, is := strings.CutPrefix(line, path+"/"); is {
+			at = strings.TrimSpace(node)
+			continue
+		}
+		if !strings.HasPrefix(line, "\t") {
+			at = ""
+		}
+		if at != "" && at != own && strings.TrimSpace(line) == session {
+			return true
+		}
+	}
+	return false
 }
 
 // relay has each of them wait for the one before.
