@@ -1,0 +1,76 @@
+package door
+
+import (
+	"context"
+	"os"
+	"os/signal"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/zkfence/zkfence/fencing"
+)
+
+// withRoom lets files grow to size bytes and no further, as on a full disk.
+func withRoom(t *testing.T, size int64, f func()) {
+	t.Helper()
+	signal.Ignore(syscall.SIGXFSZ)
+	defer signal.Reset(syscall.SIGXFSZ)
+	var before syscall.Rlimit
+	require.NoError(t, syscall.Getrlimit(syscall.RLIMIT_FSIZE, &before))
+	require.NoError(t, syscall.Setrlimit(syscall.RLIMIT_FSIZE, &syscall.Rlimit{Cur: uint64(size), Max: before.Max}))
+	defer func() { require.NoError(t, syscall.Setrlimit(syscall.RLIMIT_FSIZE, &before)) }()
+	f()
+}
+
+func TestAFullDisk(t *testing.T) {
+	s := newScene(t)
+	_, err := s.do(Command{Stamp: at(t, 10, 1)}, nil)
+	require.NoError(t, err)
+	s.ran(1)
+	info, err := os.Stat(s.path)
+	require.NoError(t, err)
+
+	// Not even the intent has room: nothing runs, nothing is half-written.
+	withRoom(t, info.Size()+10, func() {
+		_, err = s.do(Command{Stamp: at(t, 20, 1)}, nil)
+		require.ErrorIs(t, err, syscall.EFBIG)
+		require.ErrorContains(t, err, s.path)
+		require.NotErrorIs(t, err, fencing.ErrUnknownOutcome)
+		require.ErrorIs(t, s.Raise(t.Context(), "r", at(t, 20, 0).Token), syscall.EFBIG)
+	})
+	s.ran(0)
+	require.Equal(t, at(t, 10, 1), s.Last("r"))
+	s.reopen()
+	require.Equal(t, at(t, 10, 1), s.Last("r"))
+
+	// The outcome has none: it has been carried out, and nothing can say so for good.
+	info, err = os.Stat(s.path)
+	require.NoError(t, err)
+	withRoom(t, info.Size()+300, func() {
+		_, err = s.Do(t.Context(), Command{Resource: "r", Stamp: at(t, 20, 1)}, func(context.Context) ([]byte, error) { s.runs++; return make([]byte, 1000), nil })
+		require.ErrorIs(t, err, fencing.ErrUnknownOutcome)
+		require.ErrorIs(t, err, syscall.EFBIG)
+		require.ErrorContains(t, err, "has been carried out")
+	})
+	s.ran(1)
+	s.time = s.time.Add(settle)
+	_, err = s.do(Command{Stamp: at(t, 20, 2)}, nil)
+	require.NoError(t, err, "there is room again")
+}
+
+// After a failed write that could not be taken back, nobody knows what the file says.
+func TestAFileThatFailsLetsNothingThrough(t *testing.T) {
+	s := newScene(t)
+	require.NoError(t, s.journal.file.Close())
+	for range 2 {
+		_, err := s.do(Command{Stamp: at(t, 10, 1)}, nil)
+		require.ErrorIs(t, err, os.ErrClosed)
+		require.ErrorContains(t, err, "opened again")
+	}
+	s.ran(0)
+	require.ErrorIs(t, s.Door.Close(), os.ErrClosed)
+	s.Door = nil
+	s.reopen()
+}

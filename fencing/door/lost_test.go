@@ -1,0 +1,223 @@
+package door
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/zkfence/zkfence/fencing"
+)
+
+// scene is a door with a clock of the test's.
+type scene struct {
+	*testing.T
+	*Door
+	path string
+	time time.Time
+	runs int
+}
+
+const settle = 30 * time.Second
+
+func newScene(t *testing.T) *scene {
+	s := &scene{T: t, path: filepath.Join(t.TempDir(), "door"), time: time.Unix(1e9, 0)}
+	s.reopen()
+	t.Cleanup(func() { require.NoError(t, s.Door.Close()) })
+	return s
+}
+
+func (s *scene) reopen() {
+	s.Helper()
+	if s.Door != nil {
+		require.NoError(s, s.Door.Close())
+	}
+	var err error
+	s.Door, err = Open(s.path, Options{Settle: settle})
+	require.NoError(s, err)
+	s.now = func() time.Time { return s.time }
+	for _, r := range s.rooms { // Open has looked at the real clock
+		r.settled = s.time.Add(settle)
+	}
+}
+
+func at(t *testing.T, token, seq uint64) fencing.Stamp {
+	t.Helper()
+	tok, err := fencing.FromUint64(token)
+	require.NoError(t, err)
+	return fencing.Stamp{Token: tok, Seq: seq}
+}
+
+func (s *scene) do(c Command, answer error) (Answer, error) {
+	c.Resource = "r"
+	return s.Do(s.Context(), c, func(context.Context) ([]byte, error) { s.runs++; return []byte(c.Stamp.String()), answer })
+}
+
+func (s *scene) ran(n int) {
+	s.Helper()
+	require.Equal(s, n, s.runs)
+	s.runs = 0
+}
+
+var errLost = fencing.ErrUnknownOutcome
+
+// What was let through after a lost answer could be overtaken by the lost command.
+func TestNothingPassesWhileALostCommandCanLand(t *testing.T) {
+	s := newScene(t)
+	_, err := s.do(Command{Stamp: at(t, 10, 1), Repeatable: true}, errLost)
+	require.ErrorIs(t, err, fencing.ErrUnknownOutcome)
+	s.ran(1)
+	for _, restarted := range []bool{false, true} {
+		if restarted {
+			s.reopen()
+		}
+		s.time = s.time.Add(settle - time.Second)
+		commands := []Command{{Stamp: at(t, 10, 1), Repeatable: true}, {Stamp: at(t, 10, 2)}, {Stamp: at(t, 20, 1)}}
+		if restarted {
+			commands = commands[2:] // the floor has risen
+		}
+		for _, c := range commands {
+			_, err = s.do(c, nil)
+			var unsettled *UnsettledError
+			require.ErrorAs(t, err, &unsettled, "%s", c.Stamp)
+			require.Equal(t, at(t, 10, 1), unsettled.Lost)
+			require.Equal(t, "r", unsettled.Resource)
+			require.InDelta(t, time.Second, unsettled.Wait, float64(2*time.Millisecond))
+		}
+		err = s.Raise(t.Context(), "r", at(t, 20, 0).Token)
+		var unsettled *UnsettledError
+		require.ErrorAs(t, err, &unsettled)
+		require.Equal(t, at(t, 20, 0), s.Last("r"), "raised on sight all the same")
+		_, err = s.do(Command{Stamp: at(t, 10, 3)}, nil)
+		require.ErrorIs(t, err, fencing.ErrStale, "a refusal needs no wait")
+		s.ran(0)
+	}
+	s.time = s.time.Add(time.Second)
+	require.NoError(t, s.Raise(t.Context(), "r", at(t, 20, 0).Token))
+	_, err = s.do(Command{Stamp: at(t, 20, 1)}, nil)
+	require.NoError(t, err)
+	_, err = s.do(Command{Stamp: at(t, 20, 2)}, nil)
+	require.NoError(t, err, "settled for good")
+	s.ran(2)
+}
+
+func TestALostCommandRunsAgainOnlyIfThatIsTheSameAsOnce(t *testing.T) {
+	for _, how := range []string{"Lost", "Panic", "Crash"} {
+		t.Run(how, func(t *testing.T) {
+			s := newScene(t)
+			lose := func(c Command) {
+				c.Resource = "r"
+				before := s.runs
+				switch how {
+				case "Lost":
+					_, err := s.do(c, errLost)
+					require.ErrorIs(t, err, fencing.ErrUnknownOutcome)
+				case "Panic":
+					require.Panics(t, func() { _, _ = s.Do(t.Context(), c, func(context.Context) ([]byte, error) { panic("in the handler") }) })
+				case "Crash": // after the intent was written
+					r, leave, err := s.enter(t.Context(), "r")
+					require.NoError(t, err)
+					floor, err := fencing.Check(r.last, c.Stamp)
+					require.NoError(t, err)
+					require.NoError(t, s.remember(r, entry{Resource: "r", Last: floor, Pending: &pending{c.Stamp, c.OpID}}))
+					leave()
+					s.reopen()
+				}
+				s.runs = before
+				s.time = s.time.Add(settle)
+			}
+			once, repeatable := Command{Stamp: at(t, 10, 1)}, Command{Stamp: at(t, 10, 2), Repeatable: true}
+			lose(once)
+			for range 3 {
+				_, err := s.do(once, nil)
+				require.ErrorIs(t, err, fencing.ErrUnknownOutcome)
+				require.ErrorContains(t, err, "0xa:1")
+			}
+			s.ran(0)
+			lose(repeatable)
+			_, err := s.do(once, nil)
+			require.NotErrorIs(t, err, fencing.ErrDuplicate)
+			answer, err := s.do(repeatable, nil)
+			require.NoError(t, err)
+			require.Equal(t, Answer{Outcome: []byte("0xa:2")}, answer)
+			answer, err = s.do(repeatable, nil)
+			require.ErrorIs(t, err, fencing.ErrDuplicate)
+			require.Equal(t, Answer{Outcome: []byte("0xa:2"), Recorded: true}, answer)
+			_, err = s.do(once, nil)
+			require.ErrorIs(t, err, fencing.ErrSuperseded)
+		})
+	}
+}
+
+// Its first try may have been applied: that a later one was refused by the resource
+// does not undo it.
+func TestAFailureAfterALostAnswerIsNoFailure(t *testing.T) {
+	s := newScene(t)
+	c := Command{Stamp: at(t, 10, 1), OpID: "pay-1", Repeatable: true}
+	_, err := s.do(c, errLost)
+	require.ErrorIs(t, err, fencing.ErrUnknownOutcome)
+	s.time = s.time.Add(settle)
+	errRefused := errors.New("refused by the resource")
+	_, err = s.do(c, errRefused)
+	require.ErrorIs(t, err, errRefused)
+	require.ErrorIs(t, err, fencing.ErrUnknownOutcome)
+	c.Repeatable = false
+	_, err = s.do(c, nil)
+	require.ErrorIs(t, err, fencing.ErrUnknownOutcome)
+	s.ran(2)
+}
+
+// The next owner that repeats the last one's operation would do it twice.
+func TestALostOperationIsUnknownUnderAnyToken(t *testing.T) {
+	s := newScene(t)
+	_, err := s.do(Command{Stamp: at(t, 10, 1), OpID: "pay-1"}, errLost)
+	require.ErrorIs(t, err, fencing.ErrUnknownOutcome)
+	s.time = s.time.Add(settle)
+	_, err = s.do(Command{Stamp: at(t, 20, 1), OpID: "pay-2"}, nil)
+	require.NoError(t, err)
+	s.ran(2)
+	s.reopen()
+	_, err = s.do(Command{Stamp: at(t, 30, 1), OpID: "pay-1"}, nil)
+	require.ErrorIs(t, err, fencing.ErrUnknownOutcome)
+	require.ErrorContains(t, err, "pay-1")
+	require.Equal(t, at(t, 30, 0), s.Last("r"))
+	s.ran(0)
+	answer, err := s.do(Command{Stamp: at(t, 30, 1), OpID: "pay-1", Repeatable: true}, nil)
+	require.NoError(t, err)
+	require.Equal(t, Answer{Outcome: []byte("0x1e:1")}, answer)
+	s.ran(1)
+}
+
+func TestAnOverrideSettlesWhatWasLost(t *testing.T) {
+	s := newScene(t)
+	_, err := s.do(Command{Stamp: at(t, 10, 1)}, errLost)
+	require.ErrorIs(t, err, fencing.ErrUnknownOutcome)
+	require.NoError(t, s.Override(t.Context(), "r", fencing.Stamp{}, "Ada", "rebuilt"))
+	_, err = s.do(Command{Stamp: at(t, 2, 1)}, nil)
+	require.NoError(t, err)
+}
+
+func TestOutcomesAndOperationsAreBounded(t *testing.T) {
+	s := newScene(t)
+	s.options.MaxOutcome, s.options.MaxOps = 5, 2
+	answer, err := s.do(Command{Stamp: at(t, 16, 1), OpID: "a"}, nil)
+	require.NoError(t, err)
+	require.Equal(t, "0x10:1", string(answer.Outcome), "six bytes: told once, not recorded")
+	answer, err = s.do(Command{Stamp: at(t, 16, 1)}, nil)
+	require.ErrorIs(t, err, fencing.ErrDuplicate)
+	require.Equal(t, Answer{Recorded: true}, answer)
+	answer, err = s.do(Command{Stamp: at(t, 16, 2), OpID: "a"}, nil)
+	require.NoError(t, err)
+	require.Equal(t, Answer{Recorded: true}, answer)
+	for i, id := range []string{"b", "c"} {
+		_, err = s.do(Command{Stamp: at(t, 16, uint64(i)+3), OpID: id}, nil)
+		require.NoError(t, err)
+	}
+	s.ran(3)
+	_, err = s.do(Command{Stamp: at(t, 16, 9), OpID: "a"}, nil)
+	require.NoError(t, err)
+	s.ran(1)
+}
