@@ -1,0 +1,91 @@
+package httpfence
+
+import (
+	"bytes"
+	"encoding/json"
+	"net/http"
+	"strconv"
+)
+
+// answer holds back what a handler says, up to limit bytes.
+type answer struct {
+	header http.Header
+	sent   http.Header // as it was when the status was
+	status int
+	body   bytes.Buffer
+	limit  int
+	over   bool
+
+	// A gateway's: what the service's answer means, or why there is none.
+	verdict Verdict
+	lost    error
+}
+
+func newAnswer(limit int) *answer { return &answer{header: make(http.Header), limit: limit} }
+
+func (a *answer) Header() http.Header { return a.header }
+
+func (a *answer) WriteHeader(status int) {
+	if status < 200 || a.status != 0 {
+		return // 1xx goes nowhere: nothing is sent before the end
+	}
+	a.status, a.sent = status, a.header.Clone()
+}
+
+// Write never fails: the command goes on, whatever can be kept of its answer.
+func (a *answer) Write(p []byte) (int, error) {
+	if a.status == 0 {
+		if a.header.Get("Content-Type") == "" && a.header.Get("Content-Encoding") == "" {
+			a.header.Set("Content-Type", http.DetectContentType(p)) // as net/http does
+		}
+		a.WriteHeader(http.StatusOK)
+	}
+	if a.body.Len()+len(p) > a.limit {
+		a.over = true
+		a.body.Reset()
+	}
+	if !a.over {
+		a.body.Write(p)
+	}
+	return len(p), nil
+}
+
+// head is the first line of a recorded answer, the body follows.
+type head struct {
+	Status int         `json:"status"`
+	Header http.Header `json:"header"`
+}
+
+// encode returns nil if it would be longer than the limit.
+func (a *answer) encode() []byte {
+	a.WriteHeader(http.StatusOK) // if the handler did not say anything
+	text, err := json.Marshal(head{a.status, a.sent})
+	if err != nil || a.over || len(text)+1+a.body.Len() > a.limit {
+		a.over = true
+		return nil
+	}
+	return append(append(text, '\n'), a.body.Bytes()...)
+}
+
+// send is the way back from encode. It reports false if text is none of its making.
+func send(w http.ResponseWriter, text []byte, recorded string) bool {
+	line, body, found := bytes.Cut(text, []byte("\n"))
+	var h head
+	if !found || json.Unmarshal(line, &h) != nil || h.Status < 200 || h.Status > 999 {
+		return false
+	}
+	for name, values := range h.Header {
+		w.Header()[name] = values
+	}
+	if recorded != "" {
+		w.Header().Set(RecordedHeader, recorded)
+	}
+	if h.Status != http.StatusNoContent && h.Status != http.StatusNotModified {
+		w.Header().Set("Content-Length", strconv.Itoa(len(body)))
+	}
+	w.WriteHeader(h.Status)
+	if len(body) > 0 {
+		_, _ = w.Write(body) // it is recorded: who did not get it asks again
+	}
+	return true
+}

@@ -1,0 +1,213 @@
+package httpfence
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/zkfence/zkfence/fencing"
+	"github.com/zkfence/zkfence/fencing/door"
+)
+
+type opKey struct{}
+
+// WithOpID returns a ctx that carries an operation ID, for the Transport further
+// down: the same for the same operation, whoever sends it, under whichever Token.
+func WithOpID(ctx context.Context, id string) context.Context {
+	return context.WithValue(ctx, opKey{}, id)
+}
+
+// Transport puts the Stamp of a request's context (fencing.WithStamp) into it. A
+// command without one is an error matching ErrNoStamp and is not sent: to make one
+// up would be a second command each time. Reads get none.
+//
+// A retry is another request with the same Stamp. The error of one that was not
+// answered matches fencing.ErrUnknownOutcome, unless nothing can have been sent. An
+// answer is returned as it is, refusals too: give it to Error.
+type Transport struct {
+	// Base sends. Defaults to http.DefaultTransport.
+	Base http.RoundTripper
+}
+
+// RoundTrip is http.RoundTripper's.
+func (t Transport) RoundTrip(r *http.Request) (*http.Response, error) {
+	base := t.Base
+	if base == nil {
+		base = http.DefaultTransport
+	}
+	if isRead(r.Method) {
+		return base.RoundTrip(r)
+	}
+	stamped, err := stamp(r)
+	if err != nil {
+		if r.Body != nil {
+			err = errors.Join(err, r.Body.Close())
+		}
+		return nil, err
+	}
+	resp, err := base.RoundTrip(stamped)
+	if err != nil && !unsent(r, err) {
+		err = fmt.Errorf("httpfence: %s %s: no answer: %w: %w", r.Method, r.URL.Redacted(), fencing.ErrUnknownOutcome, err)
+	}
+	return resp, err
+}
+
+func stamp(r *http.Request) (*http.Request, error) {
+	ctx := r.Context()
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	if len(r.Header.Values(RaiseHeader)) > 0 {
+		return r, nil
+	}
+	s, ok := fencing.StampFromContext(ctx)
+	if !ok {
+		return nil, fmt.Errorf("%w in the context of %s %s: put it there with fencing.WithStamp(ctx, hold.Next())", ErrNoStamp, r.Method, r.URL.Redacted())
+	}
+	for _, name := range []string{StampHeader, OpHeader} {
+		if len(r.Header.Values(name)) > 0 {
+			return nil, fmt.Errorf("httpfence: %s %s has a %s header of its own; the context's would be a second", r.Method, r.URL.Redacted(), name)
+		}
+	}
+	stamped := r.Clone(ctx)
+	stamped.Header.Set(StampHeader, s.String())
+	if id, ok := ctx.Value(opKey{}).(string); ok {
+		if err := fencing.ValidateOpID(id); err != nil {
+			return nil, err
+		}
+		stamped.Header.Set(OpHeader, encodeOp(id))
+	}
+	return stamped, nil
+}
+
+// unsent reports that nothing can have been sent. An http.Transport sends what
+// has an idempotency key a second time, and may fail to dial then.
+func unsent(r *http.Request, err error) bool {
+	for _, name := range []string{"Idempotency-Key", "X-Idempotency-Key"} {
+		if _, again := r.Header[name]; again {
+			return false
+		}
+	}
+	var op *net.OpError
+	return errors.As(err, &op) && op.Op == "dial"
+}
+
+// Raise raises the floor of the resource that a POST to url would write, before its
+// new owner reads it. The client needs no Transport for it. The error is as of
+// Error; one without an answer matches fencing.ErrUnknownOutcome, and is sent again.
+func Raise(ctx context.Context, client *http.Client, url string, t fencing.Token) error {
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, url, nil)
+	if err != nil {
+		return err
+	}
+	r.Header.Set(RaiseHeader, t.String())
+	resp, err := client.Do(r)
+	if err != nil {
+		if !unsent(r, err) && !errors.Is(err, fencing.ErrUnknownOutcome) {
+			err = fmt.Errorf("httpfence: raise: %w: %w", fencing.ErrUnknownOutcome, err)
+		}
+		return err
+	}
+	defer resp.Body.Close()
+	if err := Error(resp); err != nil {
+		return err
+	}
+	if resp.StatusCode != http.StatusNoContent {
+		return fmt.Errorf("httpfence: raise of %s was answered with %s: no guard stands there", url, resp.Status)
+	}
+	return nil
+}
+
+const maxProblem = 64 << 10
+
+// Error returns what package fencing calls the answer to a command, by the guard's
+// own word; nil if it is the service's, be it good or bad. The response stays
+// readable.
+//
+//	*fencing.StaleError      409; and an answer that was recorded for this Stamp, which
+//	                         matches ErrDuplicate: a success that came before
+//	*door.UnsettledError     503
+//	matching ErrUnknownOutcome, ErrZeroToken, ErrZeroSeq, ErrBadResource, ErrBadOpID of
+//	package fencing, or ErrNoStamp, ErrBadStamp, ErrNotRun: as they say
+//
+// The recorded answer of an operation that came with another Stamp is no error.
+func Error(resp *http.Response) error {
+	asked, known := askedWith(resp)
+	if text := resp.Header.Get(RecordedHeader); text != "" {
+		highest, err := fencing.ParseStamp(text)
+		if err != nil {
+			return fmt.Errorf("httpfence: %s: %w", RecordedHeader, err)
+		}
+		if known && asked == highest && resp.Request.Header.Get(OpHeader) == "" {
+			return &fencing.StaleError{Presented: asked, Highest: highest}
+		}
+		return nil
+	}
+	mediaType, _, err := mime.ParseMediaType(resp.Header.Get("Content-Type"))
+	if err != nil || mediaType != problemType {
+		return nil
+	}
+	text, err := io.ReadAll(io.LimitReader(resp.Body, maxProblem))
+	rest := resp.Body
+	resp.Body = struct {
+		io.Reader
+		io.Closer
+	}{io.MultiReader(bytes.NewReader(text), rest), rest}
+	if err != nil {
+		return fmt.Errorf("httpfence: reading a problem document: %w: %w", fencing.ErrUnknownOutcome, err)
+	}
+	var p problem
+	if err := json.Unmarshal(text, &p); err != nil || !strings.HasPrefix(p.Type, typePrefix) {
+		return nil // a service may have problems of its own
+	}
+	return p.error(resp, asked, known)
+}
+
+// askedWith is the Stamp of the request, or the Token that it raised to.
+func askedWith(resp *http.Response) (s fencing.Stamp, known bool) {
+	if resp.Request == nil {
+		return s, false
+	}
+	if text := resp.Request.Header.Get(RaiseHeader); text != "" {
+		t, err := fencing.ParseToken(text)
+		return fencing.Stamp{Token: t}, err == nil
+	}
+	s, err := fencing.ParseStamp(resp.Request.Header.Get(StampHeader))
+	return s, err == nil
+}
+
+func (p problem) error(resp *http.Response, asked fencing.Stamp, known bool) error {
+	kind := strings.TrimPrefix(p.Type, typePrefix)
+	switch kind {
+	case "stale", "superseded", "duplicate":
+		want := map[string]error{"stale": fencing.ErrStale, "superseded": fencing.ErrSuperseded, "duplicate": fencing.ErrDuplicate}[kind]
+		if p.Presented == nil || p.Highest == nil {
+			return fmt.Errorf("httpfence: a problem %q without both stamps: %s", kind, p.Detail)
+		}
+		refusal := &fencing.StaleError{Resource: p.Resource, Presented: *p.Presented, Highest: *p.Highest}
+		// A cache, or somebody between, could answer one with what was another's.
+		if !errors.Is(refusal, want) || known && asked != refusal.Presented {
+			return fmt.Errorf("httpfence: a problem %q about %s, remembered %s, to a request with %s: not this guard's answer", kind, p.Presented, p.Highest, asked)
+		}
+		return refusal
+	case "unsettled":
+		seconds, err := strconv.Atoi(resp.Header.Get("Retry-After"))
+		if err != nil || p.Lost == nil || seconds < 0 {
+			return fmt.Errorf("%w: %s", ErrNotRun, p.Detail)
+		}
+		return &door.UnsettledError{Resource: p.Resource, Lost: *p.Lost, Wait: time.Duration(seconds) * time.Second}
+	}
+	if k, ok := kinds[kind]; ok {
+		return fmt.Errorf("%w: answered with %d: %s", k.is, resp.StatusCode, p.Detail)
+	}
+	return fmt.Errorf("httpfence: a problem %q that this version does not know: %s", kind, p.Detail)
+}

@@ -1,0 +1,49 @@
+// Package httpfence carries Stamps over HTTP: a RoundTripper puts them into
+// requests, a handler judges them before another handler, and a gateway judges them
+// in front of a service that cannot.
+//
+// It does not know who is speaking. A Stamp proves order and no identity: whoever
+// can reach the handler can present 0x7fffffffffffffff, and everybody else is
+// refused from then on, until an operator overrides. Authenticate first, that is
+// outside: auth(guard(service)). It protects nothing that is written by another way
+// than through it, and it is no transaction with the service: what that means for
+// answers that are lost is said in package door, whose Door does the judging and
+// has the memory.
+//
+// # On the wire
+//
+//	Fence-Stamp: 0x200000007:3   the command's Stamp
+//	Fence-Op: pay-17             optional: its operation ID, percent-encoded UTF-8
+//	Fence-Raise: 0x200000007     instead of both: raise the floor, run nothing
+//	Fence-Recorded: 0x200000007:3   in an answer: it was recorded when the command was
+//	                             applied, and this is the Stamp remembered now
+//
+// GET, HEAD, OPTIONS and TRACE are reads and pass unjudged, unless they ask for
+// another protocol. All else is a command:
+//
+//	its answer       it ran, or was recorded (with Fence-Recorded): for the same Stamp
+//	                 as the last, for a known operation ID under any Token
+//	400              header that cannot be read, zero Token or Seq, bad resource or ID
+//	409              stale, superseded, or a duplicate whose answer is not recorded
+//	413              the body is longer than MaxBody
+//	428              no Fence-Stamp
+//	500              the memory failed, and the command has not run
+//	502              unknown outcome: it may have been applied, see package door; or,
+//	                 of another type, the service was not reached and it has not run
+//	503              with Retry-After: an earlier command's answer was lost and it can
+//	                 still take effect; or the request's time was over before its turn.
+//	                 The command has not run.
+//
+// Those are problem documents (RFC 9457) with the members resource, presented and
+// highest where there are such. [Error] makes of a response what package fencing
+// calls it.
+//
+// # A command
+//
+// Its body is read before its turn, so that no slow client keeps others waiting, and
+// its answer is held back until the outcome is in the memory, so that none is
+// acknowledged before. So both are bounded: bodies by MaxBody, answers by the Door's
+// MaxOutcome (64 KiB unless set), status line and headers included. The answer to a
+// command that was applied with a longer one is 409, duplicate; raise the limit where
+// a service says that much. Commands cannot stream or change protocols.
+package httpfence
