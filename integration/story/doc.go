@@ -20,10 +20,9 @@
 //	10   all servers restart                    TestAHoldOutlivesARestartOfAllServers
 //	     rebuilt from nothing, two ways out     TestARebuiltEnsembleIsRaisedAboveTheOldOne
 //	                                            TestARebuiltEnsemblesTokensAreLetInByAnOverride
+//	11   a crowd on one key                     TestAReleaseWakesOneOfThreeThousand
 //	12   wall clocks step by an hour            TestWallClocksOfWorkersDecideNothing
 //	                                            TestWallClocksOfServersDecideNothing
-//
-// Sequence 11, a crowd on one key, takes a harness of its own.
 //
 // # Cases
 //
