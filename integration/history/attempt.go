@@ -39,6 +39,7 @@ type fault struct {
 	name, worker string
 	from, to     time.Duration // to is -1 if it was never healed
 	frees        bool
+	node         string // the one that it freed, if that is told
 }
 
 // book is a history, sorted into what belongs together.
@@ -63,7 +64,7 @@ func gather(events []Event) *book {
 		case Gone:
 			b.gone[e.Worker] = e.At
 		case Fault:
-			f := &fault{name: e.Reason, worker: e.Worker, from: e.At, to: -1, frees: e.Frees}
+			f := &fault{name: e.Reason, worker: e.Worker, from: e.At, to: -1, frees: e.Frees, node: e.Node}
 			open[[2]string{e.Reason, e.Worker}] = f
 			b.faults = append(b.faults, f)
 		case Healed:

@@ -117,6 +117,8 @@ func TestEachRuleIsBrokenByWhatItNames(t *testing.T) {
 		{"AGrantWithinAnothersTrust", append(without(handover(), "A", history.Unlocking), of(510*ms, "A", 1, history.Unlocking)), []history.Rule{history.Overlap}},
 		{"AGrantWithinAnothersTrustThatEndsWithItsProcess", append(without(handover(), "A", history.Unlocking), fault(3500*time.Microsecond, history.Gone, "", "A")), []history.Rule{history.Overlap}},
 
+		{"AGrantWithinAnothersTrustAfterANodeOfNobodysWasDeleted", append(without(handover(), "A", history.Unlocking),
+			history.Event{At: 1500 * time.Microsecond, Kind: history.Fault, Reason: "delete", Node: "x-lock-0000000000", Frees: true}, of(510*ms, "A", 1, history.Unlocking)), []history.Rule{history.Overlap}},
 		{"ALossWithoutAFault", append(without(handover(), "B", history.Unlocking), of(14*ms, "B", 1, history.Lost)), []history.Rule{history.Causeless}},
 		{"ALossByAnothersFault", append(without(handover(), "B", history.Unlocking), fault(0, history.Fault, "freeze", "A"), of(14*ms, "B", 1, history.Lost)), []history.Rule{history.Causeless}},
 		{"ALossLongAfterTheFault", append(without(handover(), "B", history.Unlocking), fault(0, history.Fault, "kill", ""), fault(1*ms, history.Healed, "kill", ""), of(114*ms, "B", 1, history.Lost)), []history.Rule{history.Causeless}},
@@ -172,6 +174,8 @@ func TestWhatIsAllowed(t *testing.T) {
 			of(9*ms, "A", 1, history.Lost)),
 		"AGrantAfterAnOperatorHasFreedTheLock": append(without(handover(), "A", history.Unlocking),
 			history.Event{At: 5 * ms, Kind: history.Fault, Reason: "delete", Frees: true}, of(20*ms, "A", 1, history.Lost)),
+		"AGrantThatIsToldAfterItsNodeWasDeleted": append(without(handover(), "A", history.Unlocking),
+			history.Event{At: 1500 * time.Microsecond, Kind: history.Fault, Reason: "delete", Node: "a-lock-0000000001", Frees: true}, of(20*ms, "A", 1, history.Lost)),
 		"AKilledWorkerOwesNothing": append(without(without(handover(), "B", history.Unlocking), "B", history.Released), fault(20*ms, history.Gone, "", "B")),
 		"AnOlderCommandIsAcceptedAfterAnOverride": append(handover(),
 			history.Event{At: 20 * ms, Kind: history.Override, Worker: "operator", Reason: "rebuilt", Stamp: stamp(3, 0)},

@@ -26,8 +26,9 @@ func (b *book) overlaps() (found []Violation) {
 		for i, first := range holds {
 			end := first.end()
 			for _, f := range b.faults {
-				if f.frees && f.from >= first.granted {
-					end = min(end, f.from)
+				// A grant that was on its way when its node was deleted is told later.
+				if f.frees && (f.from >= first.granted || f.node != "" && f.node == first.node) {
+					end = min(end, max(f.from, first.granted))
 				}
 			}
 			for _, next := range holds[i+1:] {

@@ -26,7 +26,7 @@ func TestAnOperatorDeletesNodes(t *testing.T) {
 			node = s.nodeOf(s.await(from, "", history.Granted))
 		}
 		// Who held with it may find out after the next one has been granted.
-		s.log.Add(history.Event{At: worker.Now(), Kind: history.Fault, Reason: "node deleted", Frees: true})
+		s.log.Add(history.Event{At: worker.Now(), Kind: history.Fault, Reason: "node deleted", Node: node, Frees: true})
 		err := operator.Delete(s.path+"/"+node, -1)
 		s.fault(history.Healed, "node deleted", "")
 		if err == nil && i%2 == 1 {
