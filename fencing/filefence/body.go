@@ -4,6 +4,8 @@ import (
 	"crypto/rand"
 	"fmt"
 	"os"
+
+	"github.com/zkfence/zkfence/fencing/internal/flock"
 )
 
 const bodyPrefix = "new-"
@@ -32,7 +34,7 @@ func (d *desk) newBody() (*body, error) {
 	if err != nil {
 		return nil, fmt.Errorf("filefence: %q: %w", d.name, err)
 	}
-	if ok, err := tryLock(b.file); !ok {
+	if ok, err := flock.Try(b.file); !ok {
 		b.discard()
 		return nil, fmt.Errorf("filefence: %q: lock a new file: %w", d.name, err)
 	}

@@ -7,12 +7,11 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"math/rand/v2"
 	"os"
 	"strings"
-	"time"
 
 	"github.com/zkfence/zkfence/fencing"
+	"github.com/zkfence/zkfence/fencing/internal/flock"
 )
 
 // memory is what the guard remembers of one file.
@@ -68,24 +67,11 @@ func (d *desk) take(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for {
-		ok, err := tryLock(f)
-		if ok {
-			d.lock = f
-			return nil
-		}
-		if err != nil {
-			return errors.Join(err, f.Close())
-		}
-		// Waiting in the kernel could not be ended with ctx.
-		t := time.NewTimer(500*time.Microsecond + rand.N(4*time.Millisecond))
-		select {
-		case <-t.C:
-		case <-ctx.Done():
-			t.Stop()
-			return errors.Join(fmt.Errorf("another process has it: %w", context.Cause(ctx)), f.Close())
-		}
+	if err := flock.Wait(ctx, f); err != nil {
+		return errors.Join(err, f.Close())
 	}
+	d.lock = f
+	return nil
 }
 
 // leave gives the lock up; the kernel does when the file is closed.
@@ -210,7 +196,7 @@ func (d *desk) cleanOne(path string) error {
 		return ignoreNotExist(err)
 	}
 	defer func() { _ = f.Close() }() // and its flock with it
-	dead, err := tryLock(f)
+	dead, err := flock.Try(f)
 	if err != nil || !dead {
 		return err
 	}

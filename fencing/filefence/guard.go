@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/zkfence/zkfence/fencing"
+	"github.com/zkfence/zkfence/fencing/internal/flock"
 )
 
 // home is the folder in which the guard keeps what it remembers.
@@ -44,8 +45,8 @@ func WithMode(mode fs.FileMode) Option {
 // New returns the guard of the folder dir, which must exist. An error matching
 // errors.ErrUnsupported on systems without flock.
 func New(dir string, opts ...Option) (*Guard, error) {
-	if !supported {
-		return nil, fmt.Errorf("filefence: no flock on this system: %w", errors.ErrUnsupported)
+	if err := flock.Check(); err != nil {
+		return nil, fmt.Errorf("filefence: %w", err)
 	}
 	root, err := os.OpenRoot(dir)
 	if err != nil {

@@ -1,6 +1,6 @@
 //go:build darwin || dragonfly || freebsd || linux || netbsd || openbsd
 
-package filefence
+package flock
 
 import (
 	"errors"
@@ -10,9 +10,9 @@ import (
 
 const supported = true
 
-// tryLock flocks f, which other descriptors of this process are kept out by as
+// Try locks f, which other descriptors of this process are kept out by as
 // well; false and no error if another has it.
-func tryLock(f *os.File) (bool, error) {
+func Try(f *os.File) (bool, error) {
 	for {
 		switch err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); {
 		case err == nil:

@@ -1,6 +1,6 @@
 //go:build !(darwin || dragonfly || freebsd || linux || netbsd || openbsd)
 
-package filefence
+package flock
 
 import (
 	"errors"
@@ -9,4 +9,5 @@ import (
 
 const supported = false
 
-func tryLock(*os.File) (bool, error) { return false, errors.ErrUnsupported }
+// Try never locks here.
+func Try(*os.File) (bool, error) { return false, errors.ErrUnsupported }

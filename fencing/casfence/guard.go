@@ -1,0 +1,155 @@
+package casfence
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"time"
+
+	"github.com/zkfence/zkfence/fencing"
+)
+
+// Guard publishes contents under names in one Store. Any number of Guards, anywhere,
+// may share it. It is safe for concurrent use.
+type Guard struct{ store Store }
+
+// New returns a guard. It keeps everything below "pointers/" and "objects/" in s.
+func New(s Store) (*Guard, error) {
+	if s == nil {
+		return nil, errors.New("casfence: New was given no store")
+	}
+	return &Guard{s}, nil
+}
+
+func begin(ctx context.Context, name string) error {
+	if err := fencing.ValidateResource(name); err != nil {
+		return err
+	}
+	if ctx.Err() != nil {
+		return fencing.Named(name, context.Cause(ctx))
+	}
+	return nil
+}
+
+// Publish replaces the content under name by what build returns, if s may act.
+//
+// It returns nil once the pointer has moved; a *fencing.StaleError, or an error
+// matching fencing.ErrZeroToken, ErrZeroSeq or ErrBadResource, if the command is
+// refused, mostly without calling build; build's error as it is; an error matching
+// fencing.ErrUnknownOutcome if it cannot tell whether the command is applied: try
+// again with the same Stamp. After any other error nothing has been published. A
+// newer Token is remembered before build is called.
+//
+// Nothing is locked while build runs, so another command can be applied meanwhile,
+// and this one is then refused. Commands of the same owner that run at once are
+// ordered by Seq alone: one that builds on what is published (Get it after Raise, or
+// within build) needs the owner's own commands to come one after the other.
+//
+// It costs a read and two writes, and one more write for the first command of an
+// owner that did not raise the floor.
+func (g *Guard) Publish(ctx context.Context, name string, s fencing.Stamp, build func(ctx context.Context) ([]byte, error)) error {
+	if build == nil {
+		return errors.New("casfence: Publish was given no function")
+	}
+	if err := begin(ctx, name); err != nil {
+		return err
+	}
+	seen, err := g.update(ctx, name, nil, func(r record) (record, error) {
+		var refusal error
+		r.Last, refusal = fencing.Check(r.Last, s)
+		return r, fencing.Named(name, refusal)
+	})
+	if err != nil {
+		return err
+	}
+	content, err := build(ctx)
+	if err != nil {
+		return err
+	}
+	object := g.objectKey(name, s)
+	// Nobody else has this key: a conflict is with our own, delivered twice.
+	if _, err := g.store.Put(ctx, object, content, ""); err != nil && !errors.Is(err, ErrConflict) {
+		return fmt.Errorf("casfence: %q was not published: write %s: %w", name, object, err)
+	}
+	_, err = g.update(ctx, name, &seen, func(r record) (record, error) {
+		floor, refusal := fencing.Check(r.Last, s)
+		if refusal != nil {
+			r.Last = floor
+			return r, fencing.Named(name, refusal)
+		}
+		r.Last, r.Object = s, object
+		return r, nil
+	})
+	return err
+}
+
+// Raise makes the guard refuse every command under name that is older than t, from
+// its return on; none that is under way can be applied any more. A t that is known
+// already changes nothing. An older one is refused with a *fencing.StaleError, the
+// zero Token with an error matching fencing.ErrZeroToken.
+func (g *Guard) Raise(ctx context.Context, name string, t fencing.Token) error {
+	if err := begin(ctx, name); err != nil {
+		return err
+	}
+	_, err := g.update(ctx, name, nil, func(r record) (record, error) {
+		var refusal error
+		r.Last, refusal = fencing.CheckRaise(r.Last, t)
+		return r, fencing.Named(name, refusal)
+	})
+	return err
+}
+
+// Get returns the content under name and the Stamp remembered with it: that of its
+// command, or the floor above it. The error matches fs.ErrNotExist if nothing has
+// been published; the Stamp is good then too.
+func (g *Guard) Get(ctx context.Context, name string) ([]byte, fencing.Stamp, error) {
+	if err := begin(ctx, name); err != nil {
+		return nil, fencing.Stamp{}, err
+	}
+	p, err := g.load(ctx, name)
+	if err != nil {
+		return nil, fencing.Stamp{}, err
+	}
+	if p.Object == "" {
+		return nil, p.Last, fmt.Errorf("casfence: %q: %w", name, fs.ErrNotExist)
+	}
+	content, version, err := g.store.Get(ctx, p.Object)
+	if err == nil && version == "" {
+		err = errors.New("it is gone, though the pointer names it")
+	}
+	if err != nil {
+		return nil, p.Last, fmt.Errorf("casfence: read %s, the content of %q: %w", p.Object, name, err)
+	}
+	return content, p.Last, nil
+}
+
+// Override puts to in place of the remembered Stamp, larger or smaller, and keeps the
+// record in the same step. It is for an ensemble that was rebuilt, with all owners
+// stopped: nothing protects against what they still have under way. The content
+// stays as it is.
+func (g *Guard) Override(ctx context.Context, name string, to fencing.Stamp, who, why string) (fencing.Override, error) {
+	o := fencing.Override{Resource: name, To: to, Who: who, Why: why, When: time.Now().UTC()}
+	if err := errors.Join(o.Validate(), begin(ctx, name)); err != nil {
+		return fencing.Override{}, err
+	}
+	_, err := g.update(ctx, name, nil, func(r record) (record, error) {
+		o.From, r.Last = r.Last, to
+		r.Overrides = append(slices.Clone(r.Overrides), o)
+		return r, nil
+	})
+	if err != nil {
+		return fencing.Override{}, err
+	}
+	return o, nil
+}
+
+// Overrides returns the records of all overrides under name, oldest first.
+func (g *Guard) Overrides(ctx context.Context, name string) ([]fencing.Override, error) {
+	if err := begin(ctx, name); err != nil {
+		return nil, err
+	}
+	p, err := g.load(ctx, name)
+	return p.Overrides, err
+}

@@ -1,0 +1,106 @@
+package casfence
+
+import (
+	"io/fs"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/zkfence/zkfence/fencing"
+	"github.com/zkfence/zkfence/fencing/fencetest"
+)
+
+func TestWhatCannotBeAGuard(t *testing.T) {
+	_, err := New(nil)
+	require.ErrorContains(t, err, "no store")
+	require.ErrorContains(t, guardOf(t, new(Memory)).Publish(t.Context(), "r", stamp(t, "0x1:1"), nil), "no function")
+}
+
+// A pointer that cannot be read, taken for none, would let the oldest owner in.
+func TestAnUnreadablePointerLetsNobodyIn(t *testing.T) {
+	for name, spoiled := range map[string]string{
+		"Empty": "", "Cut": `{"format":1,"resou`, "OtherFormat": `{"format":2,"resource":"r","writes":["x"]}`,
+		"OtherName": `{"format":1,"resource":"q","writes":["x"]}`, "NeverWritten": `{"format":1,"resource":"r"}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := new(Memory)
+			g := guardOf(t, m)
+			require.NoError(t, g.Publish(t.Context(), "r", stamp(t, "0x1:1"), text("first")))
+			_, version, err := m.Get(t.Context(), g.pointerKey("r"))
+			require.NoError(t, err)
+			_, err = m.Put(t.Context(), g.pointerKey("r"), []byte(spoiled), version)
+			require.NoError(t, err)
+			require.ErrorContains(t, g.Publish(t.Context(), "r", stamp(t, "0x2:1"), text("second")), "nothing is let in")
+			require.ErrorContains(t, g.Raise(t.Context(), "r", stamp(t, "0x2:0").Token), g.pointerKey("r"))
+		})
+	}
+}
+
+func TestKeysSuitEveryStore(t *testing.T) {
+	seen := make(map[string]string)
+	for _, name := range []string{"r", ".", "..", "a/../b", "a/b", "a%2Fb", "A", "a", "ü", "u\u0308", strings.Repeat("ü", 256), strings.Repeat("ü", 255) + "u", strings.Repeat("x", 512)} {
+		s := segment(name)
+		require.NotContains(t, seen, s, "%q and %q", name, seen[s])
+		seen[s] = name
+		require.NotContains(t, s, "/")
+		require.Less(t, len("objects//"+s)+80, 1024)
+		for _, r := range s {
+			require.True(t, r > ' ' && r < 0x7f, "%q", s)
+		}
+	}
+}
+
+func TestNothingPublishedIsSaidSo(t *testing.T) {
+	m := new(Memory)
+	g := guardOf(t, m)
+	_, last, err := g.Get(t.Context(), "r")
+	require.ErrorIs(t, err, fs.ErrNotExist)
+	require.Equal(t, fencing.Stamp{}, last)
+	require.NoError(t, g.Raise(t.Context(), "r", stamp(t, "0x2:0").Token))
+	_, last, err = g.Get(t.Context(), "r")
+	require.ErrorIs(t, err, fs.ErrNotExist)
+	require.Equal(t, stamp(t, "0x2:0"), last)
+
+	require.NoError(t, g.Publish(t.Context(), "r", stamp(t, "0x2:1"), text("")))
+	content, _, err := g.Get(t.Context(), "r")
+	require.NoError(t, err)
+	require.Empty(t, content)
+	for key := range m.items {
+		if strings.HasPrefix(key, "objects/") {
+			delete(m.items, key)
+		}
+	}
+	_, _, err = g.Get(t.Context(), "r")
+	require.ErrorContains(t, err, "it is gone")
+	require.NotErrorIs(t, err, fs.ErrNotExist, "something was published")
+}
+
+// What a guarded write costs: a read and two writes.
+func TestRoundTrips(t *testing.T) {
+	c := new(counted)
+	g := guardOf(t, c)
+	require.NoError(t, g.Raise(t.Context(), "r", stamp(t, "0x1:0").Token))
+	for _, step := range []struct {
+		stamp      string
+		gets, puts int
+	}{{"0x1:1", 1, 2}, {"0x1:2", 1, 2}, {"0x2:1", 1, 3}, {"0x2:2", 1, 2}} {
+		c.gets, c.puts = 0, 0
+		require.NoError(t, g.Publish(t.Context(), "r", stamp(t, step.stamp), text("x")))
+		require.Equal(t, step.gets, c.gets, step.stamp)
+		require.Equal(t, step.puts, c.puts, step.stamp)
+	}
+	c.gets, c.puts = 0, 0
+	require.ErrorIs(t, g.Publish(t.Context(), "r", stamp(t, "0x1:3"), text("x")), fencing.ErrStale)
+	require.Equal(t, 1, c.gets)
+	require.Zero(t, c.puts)
+}
+
+func TestKeepsTheRuleInFiles(t *testing.T) {
+	fencetest.Run(t, fencetest.Subject{New: func(t fencetest.TB) fencetest.Store {
+		f, err := OpenFiles(t.TempDir())
+		require.NoError(t, err)
+		t.Cleanup(func() { _ = f.Close() })
+		return shared{f}
+	}})
+}

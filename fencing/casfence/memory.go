@@ -1,0 +1,50 @@
+package casfence
+
+import (
+	"bytes"
+	"context"
+	"strconv"
+	"sync"
+)
+
+// Memory is a Store in memory, for tests. The zero Memory is empty and ready.
+type Memory struct {
+	mu    sync.Mutex
+	count uint64
+	items map[string]item
+}
+
+type item struct {
+	value   []byte
+	version string
+}
+
+// Get implements Store.
+func (m *Memory) Get(ctx context.Context, key string) (value []byte, version string, err error) {
+	if ctx.Err() != nil {
+		return nil, "", context.Cause(ctx)
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	i := m.items[key]
+	return bytes.Clone(i.value), i.version, nil
+}
+
+// Put implements Store.
+func (m *Memory) Put(ctx context.Context, key string, value []byte, version string) (newVersion string, err error) {
+	if ctx.Err() != nil {
+		return "", context.Cause(ctx)
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.items[key].version != version {
+		return "", ErrConflict
+	}
+	if m.items == nil {
+		m.items = make(map[string]item)
+	}
+	m.count++
+	newVersion = strconv.FormatUint(m.count, 10)
+	m.items[key] = item{bytes.Clone(value), newVersion}
+	return newVersion, nil
+}
