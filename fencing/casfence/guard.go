@@ -1,6 +1,7 @@
 package casfence
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -69,8 +70,7 @@ func (g *Guard) Publish(ctx context.Context, name string, s fencing.Stamp, build
 		return err
 	}
 	object := g.objectKey(name, s)
-	// Nobody else has this key: a conflict is with our own, delivered twice.
-	if _, err := g.store.Put(ctx, object, content, ""); err != nil && !errors.Is(err, ErrConflict) {
+	if err := g.deposit(ctx, object, content); err != nil {
 		return fmt.Errorf("casfence: %q was not published: write %s: %w", name, object, err)
 	}
 	_, err = g.update(ctx, name, &seen, func(r record) (record, error) {
@@ -82,6 +82,20 @@ func (g *Guard) Publish(ctx context.Context, name string, s fencing.Stamp, build
 		r.Last, r.Object = s, object
 		return r, nil
 	})
+	return err
+}
+
+// deposit writes content under a key that nobody else has. A conflict is with our
+// own request, delivered twice; but a pointer to nothing would lose what it pointed
+// to before, so it is looked at.
+func (g *Guard) deposit(ctx context.Context, key string, content []byte) error {
+	_, err := g.store.Put(ctx, key, content, "")
+	if !errors.Is(err, ErrConflict) {
+		return err
+	}
+	if there, version, look := g.store.Get(ctx, key); look == nil && version != "" && bytes.Equal(there, content) {
+		return nil
+	}
 	return err
 }
 

@@ -247,3 +247,95 @@ func TestAContentThatIsNotWrittenIsNotPublished(t *testing.T) {
 		require.Equal(t, stamp(t, "0x1:1"), last)
 	}
 }
+
+// Each request may be under way still: that it cannot be seen yet proves nothing.
+func TestAWriteThatIsNeverHeardOfIsUnknown(t *testing.T) {
+	l := new(lossy)
+	g := guardOf(t, l)
+	require.NoError(t, g.Publish(t.Context(), "r", stamp(t, "0x1:1"), text("first")))
+	l.fate = func(key string) fate {
+		if strings.HasPrefix(key, "pointers/") {
+			return delayed
+		}
+		return well
+	}
+	require.ErrorIs(t, g.Publish(t.Context(), "r", stamp(t, "0x1:2"), text("second")), fencing.ErrUnknownOutcome)
+	l.fate = nil
+	l.land()
+	require.ErrorIs(t, g.Publish(t.Context(), "r", stamp(t, "0x1:2"), text("again")), fencing.ErrDuplicate)
+	content, _, err := g.Get(t.Context(), "r")
+	require.NoError(t, err)
+	require.Equal(t, "second", string(content))
+}
+
+// What a store refuses for good is no unknown outcome, unless an earlier try of the
+// same write was not heard of.
+func TestWhatIsRejectedIsNotUnknown(t *testing.T) {
+	for _, lostBefore := range []bool{false, true} {
+		s := &rejecting{lossy: new(lossy)}
+		g := guardOf(t, s)
+		require.NoError(t, g.Publish(t.Context(), "r", stamp(t, "0x1:1"), text("first")))
+		s.on = true
+		if lostBefore {
+			s.fate = pointers(1, delayed, nil)
+		}
+		err := g.Publish(t.Context(), "r", stamp(t, "0x1:2"), text("second"))
+		require.ErrorIs(t, err, ErrNotWritten)
+		require.Equal(t, lostBefore, errors.Is(err, fencing.ErrUnknownOutcome))
+	}
+}
+
+// rejecting refuses what does not get lost.
+type rejecting struct {
+	*lossy
+	on bool
+}
+
+func (r *rejecting) Put(ctx context.Context, key string, value []byte, version string) (string, error) {
+	if !r.on || !strings.HasPrefix(key, "pointers/") {
+		return r.lossy.Put(ctx, key, value, version)
+	}
+	if r.fate != nil && r.fate(key) != well {
+		return "", errLost
+	}
+	return "", ErrNotWritten
+}
+
+// A store that says "conflict" of a key that is not there must not be believed: the
+// pointer would name nothing, and what it named before would be lost.
+func TestAContentIsThereBeforeThePointerNamesIt(t *testing.T) {
+	for name, found := range map[string]string{"Nothing": "", "AnotherContent": "another"} {
+		t.Run(name, func(t *testing.T) {
+			s := &contrary{Memory: new(Memory)}
+			g := guardOf(t, s)
+			require.NoError(t, g.Publish(t.Context(), "r", stamp(t, "0x1:1"), text("first")))
+			s.on, s.found = true, found
+			require.ErrorIs(t, g.Publish(t.Context(), "r", stamp(t, "0x1:2"), text("second")), ErrConflict)
+			content, _, err := g.Get(t.Context(), "r")
+			require.NoError(t, err)
+			require.Equal(t, "first", string(content))
+		})
+	}
+	t.Run("OurOwnDeliveredTwice", func(t *testing.T) {
+		s := &contrary{Memory: new(Memory), on: true, found: "first"}
+		g := guardOf(t, s)
+		require.NoError(t, g.Publish(t.Context(), "r", stamp(t, "0x1:1"), text("first")))
+	})
+}
+
+// contrary says "conflict" of contents, and has found at their keys.
+type contrary struct {
+	*Memory
+	on    bool
+	found string
+}
+
+func (s *contrary) Put(ctx context.Context, key string, value []byte, version string) (string, error) {
+	if !s.on || !strings.HasPrefix(key, "objects/") {
+		return s.Memory.Put(ctx, key, value, version)
+	}
+	if s.found != "" {
+		_, _ = s.Memory.Put(ctx, key, []byte(s.found), "")
+	}
+	return "", ErrConflict
+}

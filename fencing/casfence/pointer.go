@@ -125,10 +125,15 @@ func (g *Guard) move(ctx context.Context, name string, from pointer, next record
 	unknown := func(err error) error {
 		return fmt.Errorf("%w: casfence: move the pointer of %q: %w", fencing.ErrUnknownOutcome, name, err)
 	}
-	for range rounds {
+	var last error
+	for try := range rounds {
 		version, sent := g.store.Put(ctx, g.pointerKey(name), value, from.version)
 		if sent == nil {
 			return pointer{next, version}, true, nil
+		}
+		last = sent
+		if try == 0 && errors.Is(sent, ErrNotWritten) { // later ones say nothing of the first
+			return pointer{}, false, fmt.Errorf("casfence: move the pointer of %q: %w", name, sent)
 		}
 		if !errors.Is(sent, ErrConflict) && ctx.Err() != nil {
 			return pointer{}, false, unknown(sent)
@@ -153,7 +158,7 @@ func (g *Guard) move(ctx context.Context, name string, from pointer, next record
 		}
 		return now, false, pause(ctx)
 	}
-	return pointer{}, false, unknown(fmt.Errorf("no answer in %d tries", rounds))
+	return pointer{}, false, unknown(fmt.Errorf("%d tries, the last: %w", rounds, last))
 }
 
 // look is load by somebody who needs to know.
