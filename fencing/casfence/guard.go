@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/zkfence/zkfence/fencing"
@@ -14,14 +15,18 @@ import (
 
 // Guard publishes contents under names in one Store. Any number of Guards, anywhere,
 // may share it. It is safe for concurrent use.
-type Guard struct{ store Store }
+type Guard struct {
+	store Store
+	mu    sync.Mutex
+	known map[string]pointer // by name: what this Guard's last command left
+}
 
 // New returns a guard. It keeps everything below "pointers/" and "objects/" in s.
 func New(s Store) (*Guard, error) {
 	if s == nil {
 		return nil, errors.New("casfence: New was given no store")
 	}
-	return &Guard{s}, nil
+	return &Guard{store: s, known: make(map[string]pointer)}, nil
 }
 
 func begin(ctx context.Context, name string) error {
@@ -49,7 +54,8 @@ func begin(ctx context.Context, name string) error {
 // within build) needs the owner's own commands to come one after the other.
 //
 // It costs a read and two writes, and one more write for the first command of an
-// owner that did not raise the floor.
+// owner that did not raise the floor. The read is spared as long as this Guard's own
+// last command is the last that there was; if it was not, that costs two requests more.
 func (g *Guard) Publish(ctx context.Context, name string, s fencing.Stamp, build func(ctx context.Context) ([]byte, error)) error {
 	if build == nil {
 		return errors.New("casfence: Publish was given no function")
@@ -57,23 +63,27 @@ func (g *Guard) Publish(ctx context.Context, name string, s fencing.Stamp, build
 	if err := begin(ctx, name); err != nil {
 		return err
 	}
-	seen, err := g.update(ctx, name, nil, func(r record) (record, error) {
-		var refusal error
-		r.Last, refusal = fencing.Check(r.Last, s)
-		return r, fencing.Named(name, refusal)
-	})
-	if err != nil {
-		return err
+	seen, ok := g.recall(name, s)
+	if !ok {
+		var err error
+		if seen, err = g.admit(ctx, name, s); err != nil {
+			return err
+		}
 	}
 	content, err := build(ctx)
 	if err != nil {
+		if ok { // it may have been let in by what is no longer so
+			if _, refusal := g.admit(ctx, name, s); isRefusal(refusal) {
+				return refusal
+			}
+		}
 		return err
 	}
 	object := g.objectKey(name, s)
 	if err := g.deposit(ctx, object, content); err != nil {
 		return fmt.Errorf("casfence: %q was not published: write %s: %w", name, object, err)
 	}
-	_, err = g.update(ctx, name, &seen, func(r record) (record, error) {
+	now, err := g.update(ctx, name, &seen, func(r record) (record, error) {
 		floor, refusal := fencing.Check(r.Last, s)
 		if refusal != nil {
 			r.Last = floor
@@ -82,7 +92,47 @@ func (g *Guard) Publish(ctx context.Context, name string, s fencing.Stamp, build
 		r.Last, r.Object = s, object
 		return r, nil
 	})
+	g.remember(name, now, err == nil)
 	return err
+}
+
+// recall returns what this Guard's last command left, if by that s may act and raises
+// nothing. It may be old: it can let a command in, which then finds its version gone,
+// but must refuse nobody, since an Override may have come.
+func (g *Guard) recall(name string, s fencing.Stamp) (pointer, bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	known, ok := g.known[name]
+	floor, refusal := fencing.Check(known.Last, s)
+	return known, ok && refusal == nil && floor == known.Last
+}
+
+// admit judges s by what is there, and raises the floor.
+func (g *Guard) admit(ctx context.Context, name string, s fencing.Stamp) (pointer, error) {
+	return g.update(ctx, name, nil, func(r record) (record, error) {
+		var refusal error
+		r.Last, refusal = fencing.Check(r.Last, s)
+		return r, fencing.Named(name, refusal)
+	})
+}
+
+func isRefusal(err error) bool {
+	var stale *fencing.StaleError
+	return errors.As(err, &stale)
+}
+
+// remember keeps the pointer for the next command, of a bounded number of names.
+func (g *Guard) remember(name string, p pointer, good bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	delete(g.known, name)
+	if !good {
+		return
+	}
+	if len(g.known) >= 1000 {
+		clear(g.known)
+	}
+	g.known[name] = p
 }
 
 // deposit writes content under a key that nobody else has. A conflict is with our

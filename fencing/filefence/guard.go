@@ -192,7 +192,9 @@ func (g *Guard) Raise(ctx context.Context, name string, t fencing.Token) error {
 // that moment: that of its last command, or the floor above it. A program that
 // needs the content alone opens the file by its name. The error matches
 // fs.ErrNotExist if nothing has been published; the Stamp is good then too. The
-// caller closes the file.
+// caller closes the file. Open takes the lock, so it needs to write to the folder,
+// and finishes what a killed process has left: a file opened by its name is until
+// then the one before.
 func (g *Guard) Open(ctx context.Context, name string) (*os.File, fencing.Stamp, error) {
 	if err := validate(name); err != nil {
 		return nil, fencing.Stamp{}, err

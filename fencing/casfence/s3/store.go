@@ -102,11 +102,15 @@ func (s *Store) probe(ctx context.Context) error {
 			return fmt.Errorf("s3: try whether the server keeps conditions: %s: %w", header, err)
 		}
 	}
-	if value, version, err := s.Get(ctx, key); err != nil || version != second || string(value) != "2" {
-		return fmt.Errorf("s3: try whether the server reads what was written: got %q with ETag %s and %v, want \"2\" with %s", value, version, err, second)
+	value, version, err := s.Get(ctx, key)
+	if err != nil {
+		return fmt.Errorf("s3: try whether the server reads what was written: %w", err)
 	}
-	if _, version, err := s.Get(ctx, key+"-missing"); err != nil || version != "" {
-		return fmt.Errorf("s3: try what the server says of a missing key (s3:ListBucket is needed): version %q, %w", version, err)
+	if version != second || string(value) != "2" {
+		return fmt.Errorf("s3: this server does not read what was written: got %q with ETag %s, want \"2\" with %s", value, version, second)
+	}
+	if _, _, err := s.Get(ctx, key+"-missing"); err != nil {
+		return fmt.Errorf("s3: try what the server says of a missing key (s3:ListBucket is needed): %w", err)
 	}
 	return nil
 }
