@@ -159,7 +159,9 @@ func (d *desk) finish() error {
 	if err := d.g.rename(body, d.name); err != nil {
 		return fmt.Errorf("filefence: publish %q: %w", d.name, err)
 	}
-	if err := errors.Join(d.g.sync("."), d.g.sync(d.folder)); err != nil {
+	// That the body is gone from its folder need not be durable: a body that came back
+	// would be renamed once more, or cleaned away.
+	if err := d.g.sync("."); err != nil {
 		return fmt.Errorf("%w: filefence: publish %q: it may not be on disk: %w", fencing.ErrUnknownOutcome, d.name, err)
 	}
 	return nil

@@ -27,7 +27,7 @@
 //	 3  lock; finish; judge again
 //	 4  fsync the folder of the body, write memory.new with {Stamp, body}, fsync it
 //	 5  rename memory.new to memory, fsync the folder:  THE COMMAND IS APPLIED
-//	 6  rename the body to report.csv, fsync its folder                   unlock
+//	 6  rename the body to report.csv, fsync that folder                  unlock
 //
 // The invariant: if the body that the memory names exists, its content is what
 // belongs to the Stamp and has yet to be renamed; if it does not exist, it has been.
