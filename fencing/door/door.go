@@ -70,13 +70,14 @@ type room struct {
 }
 
 var (
-	// ErrClosed: the Door has been closed, or was not made by New or Open.
+	// ErrClosed matches every answer of a Door that has been closed, or was not made
+	// by New or Open.
 	ErrClosed = errors.New("door: closed")
 	errNoRun  = errors.New("door: Do was given no function")
 )
 
-// UnsettledError: the answer of a command was lost, and it can still take effect.
-// Nothing ran; wait for Wait, then send the same again.
+// UnsettledError is the answer while a command whose own answer was lost can still
+// take effect. Nothing ran; wait for Wait, then send the same again.
 type UnsettledError struct {
 	Resource string
 	Lost     fencing.Stamp // whose answer was lost

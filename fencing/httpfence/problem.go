@@ -30,12 +30,12 @@ type problem struct {
 }
 
 var (
-	// ErrNoStamp: a command without a Stamp. On the owner's side nothing was sent: put
+	// ErrNoStamp is about a command without a Stamp. On the owner's side nothing was sent: put
 	// one into the request's context with fencing.WithStamp.
 	ErrNoStamp = errors.New("httpfence: no stamp")
-	// ErrBadStamp: a header of the command cannot be read.
+	// ErrBadStamp says that a header of the command cannot be read.
 	ErrBadStamp = errors.New("httpfence: bad stamp")
-	// ErrNotRun: the command has not run, for a reason that is no refusal (the memory
+	// ErrNotRun says that the command has not run, for a reason that is no refusal (the memory
 	// failed, its time was over before its turn, its body is too long, it asked for
 	// another protocol).
 	ErrNotRun = errors.New("httpfence: the command has not run")
