@@ -10,6 +10,7 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"github.com/zkfence/zkfence/fencing"
+	"github.com/zkfence/zkfence/internal/queue"
 	"github.com/zkfence/zkfence/internal/session"
 	"github.com/zkfence/zkfence/zklock"
 )
@@ -37,6 +38,9 @@ func newTerm(e *Election, h *zklock.Hold, run bool) *Term {
 	})
 	return t
 }
+
+// Internal is for this module's own packages: nobody else can name its type.
+func (t *Term) Internal() queue.Held { return t.h.Internal() }
 
 // stands looks at the clock.
 func (t *Term) stands() bool {

@@ -1,0 +1,329 @@
+package znodefence
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/zkfence/zkfence/fencing"
+	"github.com/zkfence/zkfence/internal/queue"
+	"github.com/zkfence/zkfence/internal/session"
+	"github.com/zkfence/zkfence/zkconn"
+)
+
+// maxTries bounds how often one call begins anew after others have moved the memory,
+// or after an answer was lost.
+const maxTries = 1000
+
+var (
+	// ErrOwnerGone says that the znode of the owner's lock is gone: it has lost, and
+	// nothing was written.
+	ErrOwnerGone = errors.New("znodefence: the owner's lock node is gone")
+	errNoWrites  = errors.New("znodefence: Do was given no function")
+	errCrowded   = errors.New("znodefence: others have moved the memory at each of 1000 tries")
+)
+
+// Owner is a *zklock.Hold or an *election.Term.
+type Owner interface {
+	Token() fencing.Token
+	// Internal is for this module's own packages: nobody else can name its type.
+	Internal() queue.Held
+}
+
+// Command is what is judged of a command.
+type Command struct {
+	Resource string
+	Stamp    fencing.Stamp
+	// Owner's lock node must exist when the command is applied. Nil: it is judged by
+	// its Stamp alone, as where the lock is in another ensemble.
+	Owner Owner
+}
+
+// Guard guards the resources whose memories stand below one path. It is safe for
+// concurrent use; any number of Guards, in any processes, with the same path are one.
+type Guard struct {
+	client *zkconn.Client
+	dir    string
+	acl    []zk.ACL
+}
+
+// New returns a Guard that keeps memories below the znode dir, which is made with its
+// parents when the first one is. It is a full path: the client's root is not put
+// before it, nor before those of a Tx. Nobody else should write there, and nothing
+// be deleted: with a memory goes its floor. Memories get the client's ACL.
+func New(client *zkconn.Client, dir string) (*Guard, error) {
+	if client == nil || client.Internal() == nil {
+		return nil, errors.New("znodefence: the client is nil; zkconn.Dial returns one")
+	}
+	if err := session.CheckPath("memories", dir); err != nil {
+		return nil, fmt.Errorf("znodefence: %w", err)
+	}
+	return &Guard{client: client, dir: dir, acl: slices.Clone(client.Internal().ACL())}, nil
+}
+
+// Do runs write, which reads and says what to write by way of its Tx, and applies
+// all of that or nothing. It may run several times, when another command has come
+// between or an answer was lost: it must do nothing but read and say.
+//
+// A nil error: applied. A *fencing.StaleError: refused. write's own error, or a
+// *WriteError of one of its writes: nothing was applied, and the same Stamp may try
+// again. An error matching ErrOwnerGone: nothing was applied. One matching
+// fencing.ErrUnknownOutcome: it may have been; it can match fencing.ErrStale or
+// ErrSuperseded as well, if a later one has been. Else as package fencing has it for
+// bad input, and ctx's cause if it ended before anything was sent.
+func (g *Guard) Do(ctx context.Context, c Command, write func(ctx context.Context, tx *Tx) error) error {
+	if write == nil {
+		return errNoWrites
+	}
+	if err := fencing.ValidateResource(c.Resource); err != nil {
+		return err
+	}
+	if c.Owner != nil && c.Owner.Token() != c.Stamp.Token {
+		return fmt.Errorf("znodefence: resource %q: the stamp %s is not of its owner, whose token is %s", c.Resource, c.Stamp, c.Owner.Token())
+	}
+	t := &try{g: g, c: c, write: write}
+	for n := range maxTries {
+		if err := pause(ctx, t.wait(n)); err != nil {
+			return t.gaveUp(err)
+		}
+		if done, err := t.once(ctx); done {
+			return err
+		}
+	}
+	return t.gaveUp(errCrowded)
+}
+
+// try is one call of Do.
+type try struct {
+	g     *Guard
+	c     Command
+	write func(context.Context, *Tx) error
+
+	lost  error // of a multi that may have been applied
+	shaky int   // tries in a row that the connection has spoilt
+	upset error // what it said
+}
+
+func (t *try) wait(n int) time.Duration {
+	switch {
+	case t.shaky > 0:
+		return min(5*time.Millisecond<<min(t.shaky, 8), 500*time.Millisecond)
+	case n > 1: // in a crowd
+		return rand.N(time.Duration(min(n, 20)) * time.Millisecond)
+	}
+	return 0
+}
+
+// once is done when there is an answer.
+func (t *try) once(ctx context.Context) (done bool, err error) {
+	s, err := t.g.client.Session(ctx)
+	if err != nil {
+		return true, t.gaveUp(err)
+	}
+	m, err := t.g.read(ctx, s, t.c.Resource)
+	if err != nil {
+		return t.retry(ctx, err)
+	}
+	if t.lost != nil && m.Last == t.c.Stamp {
+		return true, nil
+	}
+	floor, refusal := fencing.Check(m.Last, t.c.Stamp)
+	if floor != m.Last { // on sight, before the command
+		if m, err = t.g.set(ctx, s, m.with(floor)); err != nil {
+			return t.retry(ctx, err)
+		}
+	}
+	if refusal != nil {
+		return true, t.settle(fencing.Named(t.c.Resource, refusal))
+	}
+	tx := &Tx{guard: t.g, session: s}
+	if err := t.write(ctx, tx); tx.broken != nil {
+		return t.retry(ctx, tx.broken)
+	} else if err != nil {
+		return true, t.settle(err)
+	}
+	if tx.wrong != nil {
+		return true, t.settle(fencing.Named(t.c.Resource, tx.wrong))
+	}
+	return t.commit(ctx, s, m, tx)
+}
+
+func (t *try) commit(ctx context.Context, s *zkconn.Session, m memory, tx *Tx) (done bool, err error) {
+	m.Last = t.c.Stamp
+	var ops []any
+	if t.c.Owner != nil {
+		ops = append(ops, &zk.CheckVersionRequest{Path: t.c.Owner.Internal().Node, Version: -1})
+	}
+	ops = append(ops, &zk.SetDataRequest{Path: m.path, Data: m.encode(), Version: m.version})
+	own := len(ops)
+	for _, w := range tx.writes {
+		ops = append(ops, w.op)
+	}
+	culprit, err := multi(ctx, s, ops)
+	switch {
+	case err == nil:
+		return true, nil
+	case session.OutcomeOf(err) == session.OutcomeUnknown:
+		t.lost = err
+		return t.retry(ctx, err)
+	case culprit < 0: // not sent
+		return t.retry(ctx, err)
+	case culprit >= own:
+		return true, t.settle(fencing.Named(t.c.Resource, &WriteError{Path: tx.writes[culprit-own].path, Err: err}))
+	case culprit < own-1:
+		return t.ownerGone(ctx, s, m.version)
+	}
+	t.shaky = 0
+	return false, nil
+}
+
+// ownerGone is the answer when the lock's node is missing. An earlier multi whose
+// answer was lost may have been applied while it was there; the same session now
+// reads at least what the server has just judged by.
+func (t *try) ownerGone(ctx context.Context, s *zkconn.Session, version int32) (done bool, err error) {
+	if t.lost != nil {
+		m, err := t.g.read(ctx, s, t.c.Resource)
+		switch {
+		case err != nil:
+			return t.retry(ctx, err)
+		case m.Last == t.c.Stamp:
+			return true, nil
+		case m.version != version:
+			return false, nil // others have moved it; they may have come after ours
+		}
+	}
+	return true, fencing.Named(t.c.Resource, fmt.Errorf("%w: %s", ErrOwnerGone, t.c.Owner.Internal().Node))
+}
+
+// multi returns which of the operations failed, -1 if none did.
+func multi(ctx context.Context, s *zkconn.Session, ops []any) (culprit int, err error) {
+	type answer struct {
+		culprit int
+		err     error
+	}
+	a, err := zkconn.Call(ctx, s, func(c *zk.Conn) (answer, error) {
+		results, err := c.Multi(ops...)
+		// Before the culprit stand nil errors though nothing was done.
+		culprit := slices.IndexFunc(results, func(r zk.MultiResponse) bool { return r.Error != nil })
+		if culprit >= 0 {
+			err = results[culprit].Error
+		}
+		return answer{culprit, err}, nil
+	})
+	if err != nil {
+		return -1, err
+	}
+	return a.culprit, a.err
+}
+
+// retry is for what the connection has spoilt, and for what others have.
+func (t *try) retry(ctx context.Context, err error) (done bool, _ error) {
+	switch {
+	case errors.Is(err, errMoved):
+		t.shaky = 0
+		return false, nil
+	case ctx.Err() != nil, errors.Is(err, zkconn.ErrClosed):
+		return true, t.gaveUp(err)
+	case session.OutcomeOf(err) == session.OutcomeRefused, errors.Is(err, errForeign):
+		return true, t.settle(fencing.Named(t.c.Resource, err)) // NoAuth and its like come again each time
+	}
+	t.shaky++
+	t.upset = err
+	return false, nil
+}
+
+// gaveUp is the answer when nothing more is tried.
+func (t *try) gaveUp(err error) error {
+	if t.upset != nil && !errors.Is(err, t.upset) {
+		err = fmt.Errorf("%w (last: %w)", err, t.upset)
+	}
+	return t.settle(fencing.Named(t.c.Resource, fmt.Errorf("znodefence: command %s: %w", t.c.Stamp, err)))
+}
+
+// settle is err, and that nobody knows, if a multi was lost.
+func (t *try) settle(err error) error {
+	if t.lost == nil {
+		return err
+	}
+	return fmt.Errorf("%w: the answer to command %s was lost (%w): %w", fencing.ErrUnknownOutcome, t.c.Stamp, t.lost, err)
+}
+
+// Raise refuses everything older than token from its return on, whatever older is
+// under way among it. It is what a new owner does before it reads. Its errors are
+// as those of Do; after one matching fencing.ErrUnknownOutcome raise it again.
+func (g *Guard) Raise(ctx context.Context, resource string, token fencing.Token) error {
+	return g.move(ctx, resource, func(m memory) (memory, error) {
+		floor, err := fencing.CheckRaise(m.Last, token)
+		return m.with(floor), fencing.Named(resource, err)
+	})
+}
+
+// move changes a memory by f, whose error is the answer.
+func (g *Guard) move(ctx context.Context, resource string, f func(memory) (memory, error)) error {
+	if err := fencing.ValidateResource(resource); err != nil {
+		return err
+	}
+	t := &try{g: g, c: Command{Resource: resource}}
+	for n := range maxTries {
+		if err := pause(ctx, t.wait(n)); err != nil {
+			return fencing.Named(resource, errors.Join(err, t.upset))
+		}
+		s, err := g.client.Session(ctx)
+		if err != nil {
+			return fencing.Named(resource, errors.Join(err, t.upset))
+		}
+		m, err := g.read(ctx, s, resource)
+		if err == nil {
+			var next memory
+			if next, err = f(m); err != nil {
+				return err
+			}
+			if next.Last == m.Last && next.override == nil {
+				return nil
+			}
+			if _, err = g.set(ctx, s, next); err == nil {
+				return nil
+			}
+		}
+		if done, err := t.retry(ctx, err); done {
+			return err
+		}
+	}
+	return fencing.Named(resource, errCrowded)
+}
+
+// Last returns what is remembered of a resource, as the server that is asked has it;
+// the zero Stamp of one that nobody has come to.
+func (g *Guard) Last(ctx context.Context, resource string) (fencing.Stamp, error) {
+	if err := fencing.ValidateResource(resource); err != nil {
+		return fencing.Stamp{}, err
+	}
+	s, err := g.client.Session(ctx)
+	if err != nil {
+		return fencing.Stamp{}, err
+	}
+	m, err := g.read(ctx, s, resource)
+	return m.Last, fencing.Named(resource, err)
+}
+
+func pause(ctx context.Context, d time.Duration) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	if d == 0 {
+		return nil
+	}
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
