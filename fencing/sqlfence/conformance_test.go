@@ -1,0 +1,137 @@
+package sqlfence_test
+
+import (
+	"context"
+	"database/sql"
+	"testing"
+
+	"github.com/zkfence/zkfence/fencing"
+	"github.com/zkfence/zkfence/fencing/fencetest"
+	"github.com/zkfence/zkfence/fencing/sqlfence"
+)
+
+// store is a place for the conformance suite. SQLite's file is restarted by being
+// opened anew; the servers are not restarted.
+type store struct {
+	*place
+	opts []sqlfence.Option
+}
+
+func (s store) Open(context.Context) (fencetest.Guard, error) {
+	db, err := s.pool(s.source(""))
+	if err != nil {
+		return nil, err
+	}
+	db.SetMaxOpenConns(16)
+	db.SetMaxIdleConns(16)
+	g, err := sqlfence.New(db, s.dialect, s.opts...)
+	return &tested{s.place, db, g}, err
+}
+
+type file struct{ store }
+
+func (file) Restart(context.Context) error { return nil }
+
+type tested struct {
+	p  *place
+	db *sql.DB
+	*sqlfence.Guard
+}
+
+func (g *tested) Close() error { return g.db.Close() }
+
+func (g *tested) Do(ctx context.Context, c fencetest.Command) (string, error) {
+	run := func(tx *sql.Tx) (string, error) {
+		fencetest.Pause(ctx)
+		if _, err := tx.ExecContext(ctx, g.insert(), g.args(c.Resource, c.Entry)...); err != nil {
+			return "", err
+		}
+		fencetest.Pause(ctx)
+		if c.Fail {
+			return "", fencetest.ErrCommand
+		}
+		return c.Outcome, nil
+	}
+	if c.OpID != "" {
+		return g.DoOnce(ctx, c.Resource, c.Stamp, c.OpID, run)
+	}
+	return "", g.Guard.Do(ctx, c.Resource, c.Stamp, func(tx *sql.Tx) error { _, err := run(tx); return err })
+}
+
+func (g *tested) insert() string {
+	if g.p.driver == "pgx" {
+		return "INSERT INTO entries (resource, entry) VALUES ($1, $2)"
+	}
+	return "INSERT INTO entries (resource, entry) VALUES (?, ?)"
+}
+
+func (g *tested) args(resource, entry string) []any { return []any{resource, entry} }
+
+func (g *tested) Read(ctx context.Context, resource string) (list []string, last fencing.Stamp, err error) {
+	if last, err = g.Last(ctx, resource); err != nil {
+		return nil, last, err
+	}
+	query := "SELECT entry FROM entries WHERE resource = ? ORDER BY id"
+	switch g.p.driver {
+	case "pgx":
+		query = "SELECT entry FROM entries WHERE resource = $1 ORDER BY id"
+	case "mysql": // the list's own column has a collation
+		query = "SELECT entry FROM entries WHERE CAST(CONVERT(resource USING utf8mb4) AS BINARY) = CAST(? AS BINARY) ORDER BY id"
+	}
+	list, err = entriesOf(ctx, g.db, query, resource)
+	return list, last, err
+}
+
+func subject(at func(testing.TB) *place, triggers bool, opts ...sqlfence.Option) fencetest.Subject {
+	return fencetest.Subject{OpIDs: true, New: func(t fencetest.TB) fencetest.Store {
+		p := at(t.(*testing.T))
+		p.migrate(triggers)
+		s := store{p, opts}
+		if p.driver == "sqlite" {
+			return file{s}
+		}
+		return s
+	}}
+}
+
+func TestSQLiteKeepsTheRule(t *testing.T) {
+	fencetest.Run(t, subject(atSQLite, false))
+}
+
+func TestSQLiteKeepsTheRuleWithTriggers(t *testing.T) {
+	fencetest.Run(t, subject(atSQLite, true, sqlfence.WithTriggers()))
+}
+
+func TestPostgreSQLKeepsTheRule(t *testing.T) {
+	atPostgreSQL(t) // skips
+	fencetest.Run(t, subject(atPostgreSQL, false))
+}
+
+func TestPostgreSQLKeepsTheRuleWithTriggers(t *testing.T) {
+	atPostgreSQL(t)
+	fencetest.Run(t, subject(atPostgreSQL, true, sqlfence.WithTriggers()))
+}
+
+func TestMariaDBKeepsTheRule(t *testing.T) {
+	atMariaDB(t)
+	fencetest.Run(t, subject(atMariaDB, false))
+}
+
+func TestMariaDBKeepsTheRuleWithTriggers(t *testing.T) {
+	atMariaDB(t)
+	fencetest.Run(t, subject(atMariaDB, true, sqlfence.WithTriggers()))
+}
+
+// The fence does not lean on a level.
+func TestTheRuleIsKeptAtEveryIsolation(t *testing.T) {
+	for _, level := range []sql.IsolationLevel{sql.LevelReadUncommitted, sql.LevelReadCommitted, sql.LevelRepeatableRead, sql.LevelSerializable} {
+		t.Run("PostgreSQL"+level.String(), func(t *testing.T) {
+			atPostgreSQL(t)
+			fencetest.Run(t, subject(atPostgreSQL, true, sqlfence.WithIsolation(level)))
+		})
+		t.Run("MariaDB"+level.String(), func(t *testing.T) {
+			atMariaDB(t)
+			fencetest.Run(t, subject(atMariaDB, true, sqlfence.WithIsolation(level), sqlfence.WithTriggers()))
+		})
+	}
+}
