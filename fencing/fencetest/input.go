@@ -21,6 +21,10 @@ func badInput(s *scene) {
 	m.send(g, 20, 0)
 	m.send(g, 10, 0) // stale first
 	m.compare(g)
+	m.send(g, 30, 0) // refused, and seen
+	m.compare(g)
+	m.send(g, 20, 9)
+	m.compare(g)
 
 	// On a memory with nothing in it a zero must not pass for its equal.
 	fresh := s.model()

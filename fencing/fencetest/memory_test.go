@@ -15,6 +15,7 @@ type flaws struct {
 	checkThenWrite    bool // looks in one step and writes in another
 	equality          bool // asks whether it is the current owner's token
 	lowFloor          bool // a newer token is remembered with success alone
+	blindToZeroSeq    bool // a newer token on a command with Seq 0 is not remembered
 	forgetful         bool // the floor of a Raise or a failure is in the process only
 	amnesiac          bool // nothing survives a restart of the store
 	idle              bool // says success and writes nothing
@@ -203,7 +204,7 @@ func (g *guard) Do(ctx context.Context, c fencetest.Command) (string, error) {
 	switch {
 	case g.forgetful:
 		g.floors[c.Resource] = floor
-	case !g.lowFloor:
+	case !g.lowFloor && !(g.blindToZeroSeq && errors.Is(err, fencing.ErrZeroSeq)):
 		r.last = floor
 	}
 	if errors.Is(err, fencing.ErrZeroToken) || errors.Is(err, fencing.ErrZeroSeq) {

@@ -38,6 +38,7 @@ func TestABrokenGuardFails(t *testing.T) {
 		{"ChecksThenWrites", flaws{checkThenWrite: true}, []string{"NothingComesBetweenCheckAndWrite", "AfterRaiseNothingOlderComes", "SixtyFourWritersNeverGoBack"}},
 		{"ComparesForEquality", flaws{equality: true}, []string{"OrderDecidesAndNotEquality", "EveryOrderOfThreeCommands"}},
 		{"RaisesTheFloorWithSuccessAlone", flaws{lowFloor: true}, []string{"ANewerTokenRaisesTheFloorThoughItsCommandFails"}},
+		{"DoesNotSeeWhoSendsSeqZero", flaws{blindToZeroSeq: true}, []string{"BadInputIsRefusedAndChangesNothing"}},
 		{"KeepsTheFloorInTheProcess", flaws{forgetful: true}, []string{"ARestartedGuardRemembers", "TwoGuardsOnOneResourceAreOne"}},
 		{"ForgetsWithItsStore", flaws{amnesiac: true}, []string{"ARestartedStoreRemembers"}},
 		{"SaysSuccessAndWritesNothing", flaws{idle: true}, []string{"EveryOrderOfThreeCommands", "SixtyFourWritersNeverGoBack"}},
@@ -88,7 +89,7 @@ func TestABrokenGuardFails(t *testing.T) {
 func TestWhatASubjectExcludesIsTold(t *testing.T) {
 	s := fencetest.Subject{
 		New: func(fencetest.TB) fencetest.Store {
-			return newMemory(flaws{lowFloor: true, amnesiac: true, silentOverride: true})
+			return newMemory(flaws{seqOnFailure: true, amnesiac: true, silentOverride: true})
 		},
 		NoFailures: true, NoOverride: true, NoRestart: true,
 	}
