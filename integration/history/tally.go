@@ -54,8 +54,8 @@ func (t Table) Sum() (sum Row) {
 
 // Tally counts what each kind of fault in a history has done. What happens is put
 // down to the latest fault that began before and acts, or was healed no longer than
-// grace ago, on the worker that it happens to, or on all. That is a guess where
-// faults overlap.
+// grace ago, on the worker that it happens to, or else to the latest one on all.
+// That is a guess where faults overlap.
 func Tally(events []Event, grace time.Duration) Table {
 	events = slices.Clone(events)
 	broken := backwards(events)
@@ -83,15 +83,20 @@ type tally struct {
 
 func (t *tally) count(name string, r Row) { t.table.Add(Table{name: r}) }
 
-// cause is what explains something that happened to a worker, or to all.
+// cause is what explains something that happened to a worker, or to all: rather its
+// own fault than one of all.
 func (t *tally) cause(worker string, at time.Duration) *fault {
+	cause := &fault{name: None, from: at}
 	for _, f := range slices.Backward(t.faults) {
-		acts := f.from <= at && (f.to < 0 || at <= f.to+t.grace)
-		if acts && (f.worker == "" || worker == "" || f.worker == worker) {
+		switch acts := f.from <= at && (f.to < 0 || at <= f.to+t.grace); {
+		case !acts:
+		case f.worker != "" && f.worker == worker:
 			return f
+		case cause.name == None && (f.worker == "" || worker == ""):
+			cause = f
 		}
 	}
-	return &fault{name: None, from: at}
+	return cause
 }
 
 // takeovers goes through the holds of one path, in the order of their grants. Who

@@ -35,7 +35,9 @@ func TestTheTally(t *testing.T) {
 		"AFaultWithoutEffectIsCounted":         {append(handover(), fault(0, history.Fault, "cut", "")), history.Table{"cut": {Injected: 1}}},
 		"WithoutAFaultNothingIsBlamed":         {without(takeover(), "A", history.Fault), history.Table{history.None: {Lost: 1, Takeovers: 1, Refused: 1}}},
 		"AnothersFaultIsNotBlamed":             {append(takeover(), fault(4*ms, history.Fault, "cut", "B")), history.Table{"stopped": stopped, "cut": {Injected: 1}}},
-		"WhatComesAfterTheTakeoverIsNotBlamed": {append(takeover(), fault(10*ms, history.Fault, "cut", "")), history.Table{"stopped": {Injected: 1, Lost: 1, Takeovers: 1, Longest: 6 * ms}, "cut": {Injected: 1, Refused: 1}}},
+		"WhatComesAfterTheTakeoverIsNotBlamed": {append(takeover(), fault(10*ms, history.Fault, "cut", "A")), history.Table{"stopped": {Injected: 1, Lost: 1, Takeovers: 1, Longest: 6 * ms}, "cut": {Injected: 1, Refused: 1}}},
+		"AFaultOfAllIsNotBlamedBeforeOnesOwn":  {append(takeover(), fault(4*ms, history.Fault, "cut", "")), history.Table{"stopped": stopped, "cut": {Injected: 1}}},
+		"AFaultOfAllIsBlamed":                  {append(without(takeover(), "A", history.Fault), fault(3*ms, history.Fault, "cut", "")), history.Table{"cut": stopped}},
 		"AHealedFaultIsNotBlamedForEver": {append(takeover(), fault(20*ms, history.Fault, "cut", ""), fault(21*ms, history.Healed, "cut", ""), of(300*ms, "B", 1, history.Lost)),
 			history.Table{"stopped": stopped, "cut": {Injected: 1}, history.None: {Lost: 1}}},
 		"TheKilledLoseTheirHolds": {[]history.Event{

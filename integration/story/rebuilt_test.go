@@ -92,10 +92,10 @@ func rebuiltStory(t *testing.T) rebuilt {
 func (r rebuilt) late() history.Answer {
 	r.t.Helper()
 	c := history.Command{Call: history.Write, Stamp: fencing.Stamp{Token: r.last.Token, Seq: r.last.Seq + 1}, Value: "late"}
-	r.log.Add(history.Event{At: worker.Now(), Kind: history.Sent, Worker: "W1", Op: 100, Command: c})
+	r.log.Add(history.Event{At: worker.Now(), Kind: history.Sent, Worker: "W1", Resource: r.store.URL(), Op: 100, Command: c})
 	a, err := resource.NewClient(r.store.URL()).Do(r.within(), c)
 	require.NoError(r.t, err)
-	r.log.Add(history.Event{At: worker.Now(), Kind: history.Answered, Worker: "W1", Op: 100, Answer: a})
+	r.log.Add(history.Event{At: worker.Now(), Kind: history.Answered, Worker: "W1", Resource: r.store.URL(), Op: 100, Answer: a})
 	return a
 }
 
@@ -154,7 +154,7 @@ func TestARebuiltEnsemblesTokensAreLetInByAnOverride(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := rebuiltStory(t)
 			began, target := time.Now(), to(r)
-			r.log.Add(history.Event{At: worker.Now(), Kind: history.Override, Worker: "operator", Reason: "rebuilt", Stamp: target})
+			r.log.Add(history.Event{At: worker.Now(), Kind: history.Override, Worker: "operator", Resource: r.store.URL(), Reason: "rebuilt", Stamp: target})
 			r.store.Override("operator", "rebuilt", target)
 
 			w3 := r.resume()

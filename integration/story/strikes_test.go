@@ -52,7 +52,9 @@ func plan(seed uint64, lasts time.Duration) (strikes []strike) {
 	for l := range lane(lanes) {
 		r := rand.New(rand.NewPCG(seed, uint64(l)))
 		between := func(from, to time.Duration) time.Duration { return from + time.Duration(r.Int64N(int64(to-from))) }
-		whats, pause := []string{workerStopped, workerKilled, clientFrozen, clientCut}, 2*time.Second
+		// A kill is rarer: whatever else strikes a worker's lock until the session has
+		// ended meets nobody who holds it.
+		whats, pause := []string{workerStopped, workerStopped, clientFrozen, clientFrozen, clientCut, clientCut, workerKilled}, 2*time.Second
 		if l == ofTheServers {
 			whats = []string{serverKilled, serverStopped, serverPaused, leaderKilled, quorumCut}
 		}
@@ -63,8 +65,8 @@ func plan(seed uint64, lasts time.Duration) (strikes []strike) {
 			switch {
 			case s.what == workerKilled && r.IntN(2) == 0:
 				s.lasts = 0 // another takes its place at once
-			case r.IntN(2) == 0:
-				s.lasts = between(nemesisTimeout, nemesisTimeout*3/2) // a session's end, and no blip
+			case r.IntN(3) > 0:
+				s.lasts = between(nemesisTimeout, nemesisTimeout*2) // a session's end, and no blip
 			}
 			if at = s.at + s.lasts + between(pause/4, pause); s.at+s.lasts > lasts {
 				break
@@ -82,7 +84,7 @@ func TestAPlanOfRandomFaultsIsItsSeeds(t *testing.T) {
 		t.Run(fmt.Sprintf("seed=%d", seed), func(t *testing.T) {
 			strikes := plan(seed, 30*time.Second)
 			require.Equal(t, strikes, plan(seed, 30*time.Second))
-			require.Greater(t, len(strikes), 25)
+			require.Greater(t, len(strikes), 20)
 			kinds := map[string]int{}
 			free := map[lane]time.Duration{}
 			for _, s := range strikes {
@@ -90,9 +92,10 @@ func TestAPlanOfRandomFaultsIsItsSeeds(t *testing.T) {
 				require.GreaterOrEqual(t, s.at, free[s.lane])
 				free[s.lane] = s.at + s.lasts
 			}
-			for _, what := range []string{workerStopped, workerKilled, clientFrozen, clientCut} {
+			for _, what := range []string{workerStopped, clientFrozen, clientCut} {
 				require.Greater(t, kinds[what], 2, what)
 			}
+			require.NotZero(t, kinds[workerKilled])
 			require.Greater(t, kinds[serverKilled]+kinds[serverStopped]+kinds[serverPaused]+kinds[leaderKilled]+kinds[quorumCut], 2)
 		})
 	}
