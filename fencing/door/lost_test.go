@@ -117,6 +117,9 @@ func TestALostCommandRunsAgainOnlyIfThatIsTheSameAsOnce(t *testing.T) {
 					require.ErrorIs(t, err, fencing.ErrUnknownOutcome)
 				case "Panic":
 					require.Panics(t, func() { _, _ = s.Do(t.Context(), c, func(context.Context) ([]byte, error) { panic("in the handler") }) })
+					var unsettled *UnsettledError
+					require.ErrorAs(t, s.Raise(t.Context(), "r", c.Stamp.Token), &unsettled)
+					require.Greater(t, unsettled.Wait, settle-time.Second)
 				case "Crash": // after the intent was written
 					r, leave, err := s.enter(t.Context(), "r")
 					require.NoError(t, err)
@@ -198,6 +201,12 @@ func TestAnOverrideSettlesWhatWasLost(t *testing.T) {
 	require.NoError(t, s.Override(t.Context(), "r", fencing.Stamp{}, "Ada", "rebuilt"))
 	_, err = s.do(Command{Stamp: at(t, 2, 1)}, nil)
 	require.NoError(t, err)
+
+	// What it was set to counts as applied, and nobody knows its answer.
+	require.NoError(t, s.Override(t.Context(), "r", at(t, 2, 5), "Ada", "again"))
+	answer, err := s.do(Command{Stamp: at(t, 2, 5)}, nil)
+	require.ErrorIs(t, err, fencing.ErrDuplicate)
+	require.Equal(t, Answer{Recorded: true}, answer)
 }
 
 func TestOutcomesAndOperationsAreBounded(t *testing.T) {

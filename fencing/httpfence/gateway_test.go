@@ -2,6 +2,7 @@ package httpfence_test
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"io"
 	"net"
@@ -146,7 +147,11 @@ func TestAClientThatLeavesDoesNotBreakItsCommandOff(t *testing.T) {
 		<-goOn
 		w.WriteHeader(http.StatusNoContent)
 	})
-	gone := httptest.NewServer(f)
+	contexts := make(chan context.Context, 1)
+	gone := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		contexts <- r.Context()
+		f.ServeHTTP(w, r)
+	}))
 	defer gone.Close()
 	conn, err := net.Dial("tcp", gone.Listener.Addr().String())
 	require.NoError(t, err)
@@ -154,6 +159,7 @@ func TestAClientThatLeavesDoesNotBreakItsCommandOff(t *testing.T) {
 	require.NoError(t, err)
 	<-arrived
 	require.NoError(t, conn.Close())
+	<-(<-contexts).Done() // the gateway's server has noticed
 	close(goOn)
 	// Its turn comes when that command has ended.
 	resp := f.send(http.MethodPost, at(t, 10, 1))

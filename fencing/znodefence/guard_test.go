@@ -43,11 +43,14 @@ func TestAVersionThatWasNotReadIsRefused(t *testing.T) {
 
 func TestBadPathsAreRefused(t *testing.T) {
 	w := newWorld(t)
-	for _, path := range []string{"", "report", "/report/", "/guards", "/guards/the%20report"} {
-		require.Error(t, w.do(at(t, 10, 1), func(_ context.Context, tx *znodefence.Tx) error {
+	for path, why := range map[string]string{
+		"": "is empty", "report": "absolute", "/report/": "end with /",
+		"/guards": "memories stand below", "/guards/the%20report": "memories stand below",
+	} {
+		require.ErrorContains(t, w.do(at(t, 10, 1), func(_ context.Context, tx *znodefence.Tx) error {
 			tx.Create(path, nil, nil)
 			return nil
-		}), path)
+		}), why, path)
 	}
 	require.Error(t, w.do(at(t, 10, 1), nil))
 	for _, dir := range []string{"", "guards", "/", "/guards/"} {

@@ -1,0 +1,200 @@
+package redisfence_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+
+	"github.com/zkfence/zkfence/fencing"
+	"github.com/zkfence/zkfence/fencing/redisfence"
+)
+
+func TestSet(t *testing.T) {
+	c, g := connect(t, &redis.Options{})
+	ctx := t.Context()
+	const resource = "set"
+	key := redisfence.Key(resource, "report")
+	require.NoError(t, c.FlushAll(ctx).Err())
+	cmd := func(token, seq uint64) redisfence.Command {
+		return redisfence.Command{Resource: resource, Stamp: at(t, token, seq)}
+	}
+	require.NoError(t, g.Set(ctx, cmd(10, 1), key, "a"))
+	require.ErrorIs(t, g.Set(ctx, cmd(9, 1), key, "late"), fencing.ErrStale)
+	require.ErrorIs(t, g.Set(ctx, cmd(10, 1), key, "again"), fencing.ErrDuplicate)
+	require.Equal(t, "a", c.Get(ctx, key).Val())
+	require.NoError(t, g.Set(ctx, cmd(11, 1), key, []byte("b")))
+	require.Equal(t, "b", c.Get(ctx, key).Val())
+}
+
+func TestOutcomesAndFailures(t *testing.T) {
+	c, g := connect(t, &redis.Options{})
+	ctx := t.Context()
+	require.NoError(t, c.FlushAll(ctx).Err())
+	require.NoError(t, c.Set(ctx, redisfence.Key("r", "text"), "x", 0).Err())
+	seq := uint64(0)
+	run := func(body string) (string, error) {
+		return g.Run(ctx, redisfence.Command{Resource: "r", Stamp: at(t, 10, seq+1)}, lua(t, body), []string{redisfence.Key("r", "text"), redisfence.Key("r", "n")}, 7)
+	}
+	for body, why := range map[string]string{
+		"error('no report today')":                         "no report today",
+		"return redis.error_reply('NOTYET come back')":     "come back",
+		"redis.call('LPUSH', keys[1], 'x')":                "WRONGTYPE",
+		"return {err='by hand'}":                           "by hand",
+		"error({})":                                        "",
+		"return redis.call('SET', keys[2], unknown.thing)": "unknown",
+	} {
+		_, err := run(body)
+		var failed *redisfence.CommandError
+		require.ErrorAs(t, err, &failed, body)
+		require.ErrorContains(t, err, why)
+	}
+	last, err := g.Last(ctx, "r")
+	require.NoError(t, err)
+	require.Equal(t, at(t, 10, 0), last)
+	for body, want := range map[string]string{
+		"return 'text'":                                  "text",
+		"return redis.call('SET', keys[2], 1)":           "OK",
+		"return redis.call('INCRBY', keys[2], args[1])":  "",
+		"return 9007199254740991":                        "9007199254740991",
+		"return nil":                                     "",
+		"return false":                                   "",
+		"return {1, 2}":                                  "",
+		"return redis.call('GET', keys[1]) -- a comment": "x",
+	} {
+		got, err := run(body)
+		seq++
+		require.NoError(t, err, body)
+		if strings.Contains(body, "INCRBY") {
+			require.NotEmpty(t, got)
+			continue
+		}
+		require.Equal(t, want, got, body)
+	}
+	_, err = run("this is no Lua")
+	require.ErrorContains(t, err, "compiling")
+	require.NotErrorIs(t, err, fencing.ErrUnknownOutcome)
+}
+
+// A command that spoils its own memory cannot be taken back.
+func TestACommandThatSpoilsItsMemoryIsUnknown(t *testing.T) {
+	c, g := connect(t, &redis.Options{})
+	ctx := t.Context()
+	require.NoError(t, c.FlushAll(ctx).Err())
+	cmd := redisfence.Command{Resource: "spoilt", Stamp: at(t, 10, 1)}
+	_, err := g.Run(ctx, cmd, lua(t, `redis.call('SET', 'zkfence:{spoilt}', 'x')`), nil)
+	require.ErrorIs(t, err, fencing.ErrUnknownOutcome)
+	_, err = g.Run(ctx, cmd, lua(t, `return 1`), nil)
+	require.ErrorContains(t, err, "WRONGTYPE")
+	require.NoError(t, c.Del(ctx, "zkfence:{spoilt}").Err())
+	require.NoError(t, c.HSet(ctx, "zkfence:{spoilt}", "token", "9").Err())
+	_, err = g.Run(ctx, cmd, lua(t, `return 1`), nil)
+	require.ErrorContains(t, err, "zkfence:{spoilt} is no memory of a guard")
+	require.NotErrorIs(t, err, fencing.ErrUnknownOutcome)
+	_, err = g.Last(ctx, "spoilt")
+	require.ErrorContains(t, err, "19 digits")
+}
+
+// A memory that is full, and a replica that was taken for the primary.
+func TestAServerThatRefusesWritesChangesNothing(t *testing.T) {
+	c, g := connect(t, &redis.Options{MaxRetries: -1})
+	ctx := t.Context()
+	require.NoError(t, c.FlushAll(ctx).Err())
+	key := redisfence.Key("r", "x")
+	write := func() error { return g.Set(ctx, redisfence.Command{Resource: "r", Stamp: at(t, 10, 1)}, key, "x") }
+	undo := context.WithoutCancel(ctx)
+	require.NoError(t, c.ConfigSet(ctx, "maxmemory", "1").Err())
+	t.Cleanup(func() {
+		again := redis.NewClient(&redis.Options{Addr: server(t)})
+		require.NoError(t, again.ConfigSet(undo, "maxmemory", "0").Err())
+		require.NoError(t, again.SlaveOf(undo, "NO", "ONE").Err())
+		require.NoError(t, again.Close())
+	})
+	err := write()
+	require.ErrorContains(t, err, "OOM")
+	require.NotErrorIs(t, err, fencing.ErrUnknownOutcome)
+	require.NoError(t, c.ConfigSet(ctx, "maxmemory", "0").Err())
+	require.Zero(t, c.Exists(ctx, key, "zkfence:{r}").Val())
+
+	require.NoError(t, c.SlaveOf(ctx, "127.0.0.1", "1").Err())
+	err = write()
+	require.ErrorContains(t, err, "READONLY")
+	require.NotErrorIs(t, err, fencing.ErrUnknownOutcome)
+	require.NoError(t, c.SlaveOf(ctx, "NO", "ONE").Err())
+	require.Zero(t, c.Exists(ctx, key, "zkfence:{r}").Val())
+	require.NoError(t, write())
+}
+
+func TestOperationsAreBounded(t *testing.T) {
+	c, _ := connect(t, &redis.Options{})
+	ctx := t.Context()
+	require.NoError(t, c.FlushAll(ctx).Err())
+	g, err := redisfence.New(c, redisfence.Options{MaxOps: 2})
+	require.NoError(t, err)
+	run := func(seq uint64, op string) string {
+		out, err := g.Run(ctx, redisfence.Command{Resource: "r", Stamp: at(t, 10, seq), OpID: op}, lua(t, `return args[1]`), nil, seq)
+		require.NoError(t, err)
+		return out
+	}
+	for i, op := range []string{"a", "b", "c"} {
+		run(uint64(i)+1, op)
+	}
+	require.Equal(t, "2", run(4, "b"))
+	require.Equal(t, "3", run(4, "c"))
+	require.Equal(t, "4", run(4, "a"), "forgotten, so run again")
+	require.EqualValues(t, 2, c.HLen(ctx, "zkfence:{r}:ops").Val())
+}
+
+// All keys of a resource are in one slot of a cluster, whatever its name.
+func TestKeysOfAResourceAreOnOneNode(t *testing.T) {
+	c, g := connect(t, &redis.Options{})
+	require.NoError(t, c.FlushAll(t.Context()).Err())
+	for resource, want := range map[string]string{
+		"r": "{r}:x", "a}b": "{a%7Db}:x", "{a": "{%7Ba}:x", "}": "{%7D}:x", "%7D": "{%257D}:x",
+	} {
+		require.Equal(t, want, redisfence.Key(resource, "x"))
+		require.NoError(t, g.Raise(t.Context(), resource, at(t, 1, 0).Token))
+		slot := c.ClusterKeySlot(t.Context(), want)
+		if slot.Err() != nil { // a server without cluster support does not say
+			require.ErrorContains(t, slot.Err(), "cluster")
+			continue
+		}
+		require.Equal(t, slot.Val(), c.ClusterKeySlot(t.Context(), "zkfence:{"+strings.TrimPrefix(strings.TrimSuffix(want, ":x"), "{")).Val())
+	}
+}
+
+func TestBadInputIsNotSent(t *testing.T) {
+	c := redis.NewClient(&redis.Options{Addr: "127.0.0.1:1"})
+	defer c.Close()
+	g, err := redisfence.New(c, redisfence.Options{})
+	require.NoError(t, err)
+	good := redisfence.Command{Resource: "r", Stamp: at(t, 10, 1)}
+	s := lua(t, "return 1")
+	run := func(spoil func(*redisfence.Command)) error {
+		bad := good
+		spoil(&bad)
+		_, err := g.Run(t.Context(), bad, s, nil)
+		return err
+	}
+	require.ErrorIs(t, run(func(c *redisfence.Command) { c.Resource = "" }), fencing.ErrBadResource)
+	require.ErrorIs(t, run(func(c *redisfence.Command) { c.OpID = "\n" }), fencing.ErrBadOpID)
+	require.ErrorIs(t, run(func(c *redisfence.Command) { c.Stamp = fencing.Stamp{Seq: 1} }), fencing.ErrZeroToken)
+	require.ErrorIs(t, g.Raise(t.Context(), "r", fencing.Token{}), fencing.ErrZeroToken)
+	require.ErrorIs(t, g.Raise(t.Context(), "\x00", good.Stamp.Token), fencing.ErrBadResource)
+	require.Error(t, g.Override(t.Context(), "r", good.Stamp, "", "why"))
+	_, err = g.Run(t.Context(), good, redisfence.Script{}, nil)
+	require.ErrorContains(t, err, "NewScript")
+	_, err = redisfence.NewScript(" \n")
+	require.ErrorContains(t, err, "empty")
+	_, err = redisfence.New(nil, redisfence.Options{})
+	require.ErrorContains(t, err, "client is nil")
+	_, err = redisfence.New(c, redisfence.Options{MaxOps: -1})
+	require.ErrorContains(t, err, "MaxOps = -1")
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err = g.Run(ended, good, s, nil)
+	require.ErrorIs(t, err, context.Canceled)
+	require.NotErrorIs(t, err, fencing.ErrUnknownOutcome)
+}

@@ -1,0 +1,119 @@
+package redisfence_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+
+	"github.com/zkfence/zkfence/fencing"
+	"github.com/zkfence/zkfence/fencing/redisfence"
+)
+
+// scene is a guard behind a proxy and one that is not, on a resource of its own.
+type scene struct {
+	*testing.T
+	*proxy
+	near, far *redisfence.Guard
+	client    *redis.Client
+	resource  string
+	script    redisfence.Script
+}
+
+func newScene(t *testing.T, retries int) *scene {
+	s := &scene{T: t, proxy: newProxy(t), resource: "lost/" + t.Name(), script: lua(t, `return redis.call('RPUSH', keys[1], args[1])`)}
+	s.client, s.near = connect(t, &redis.Options{})
+	require.NoError(t, s.client.FlushAll(t.Context()).Err())
+	_, s.far = connect(t, &redis.Options{Addr: s.addr(), MaxRetries: retries, MinRetryBackoff: time.Millisecond, MaxRetryBackoff: time.Millisecond})
+	s.apply(s.near, at(t, 10, 1), nil) // the server knows the script from here on
+	return s
+}
+
+func (s *scene) run(g *redisfence.Guard, st fencing.Stamp) error {
+	_, err := g.Run(s.Context(), redisfence.Command{Resource: s.resource, Stamp: st}, s.script, []string{redisfence.Key(s.resource, "list")}, st.String())
+	return err
+}
+
+func (s *scene) apply(g *redisfence.Guard, st fencing.Stamp, want error) {
+	s.Helper()
+	if err := s.run(g, st); want == nil {
+		require.NoError(s, err)
+	} else {
+		require.ErrorIs(s, err, want)
+	}
+}
+
+func (s *scene) has(want ...string) {
+	s.Helper()
+	entries, err := s.client.LRange(s.Context(), redisfence.Key(s.resource, "list"), 0, -1).Result()
+	require.NoError(s, err)
+	require.Equal(s, want, entries)
+}
+
+func TestALostAnswerIsAnUnknownOutcome(t *testing.T) {
+	s := newScene(t, -1)
+	s.replies.Store(1)
+	s.apply(s.far, at(t, 10, 2), fencing.ErrUnknownOutcome)
+	s.apply(s.far, at(t, 10, 2), fencing.ErrDuplicate) // found out
+	s.requests.Store(1)
+	s.apply(s.far, at(t, 10, 3), fencing.ErrUnknownOutcome)
+	s.has("0xa:1", "0xa:2")
+	s.apply(s.far, at(t, 10, 3), nil)
+	s.has("0xa:1", "0xa:2", "0xa:3")
+	s.replies.Store(1)
+	require.ErrorIs(t, s.far.Raise(t.Context(), s.resource, at(t, 20, 0).Token), fencing.ErrUnknownOutcome)
+	require.NoError(t, s.far.Raise(t.Context(), s.resource, at(t, 20, 0).Token))
+}
+
+// go-redis sends again by itself, and the second try is a duplicate of the first.
+func TestARetryOfTheClientsOwnIsNoSecondCommand(t *testing.T) {
+	s := newScene(t, 3)
+	s.replies.Store(2)
+	s.apply(s.far, at(t, 10, 2), nil)
+	s.has("0xa:1", "0xa:2")
+	s.apply(s.far, at(t, 10, 2), fencing.ErrDuplicate)
+
+	// A newer owner has come between the two: "stale" alone would say that it was not
+	// applied.
+	newer := make(chan error, 1)
+	before := func() { newer <- s.run(s.near, at(t, 20, 1)) }
+	s.before.Store(&before)
+	s.replies.Store(1)
+	err := s.run(s.far, at(t, 10, 3))
+	require.NoError(t, <-newer)
+	require.ErrorIs(t, err, fencing.ErrStale)
+	require.ErrorIs(t, err, fencing.ErrUnknownOutcome)
+	s.has("0xa:1", "0xa:2", "0xa:3", "0x14:1")
+	err = s.run(s.far, at(t, 10, 4))
+	require.ErrorIs(t, err, fencing.ErrStale)
+	require.NotErrorIs(t, err, fencing.ErrUnknownOutcome)
+
+	s.before.Store(nil)
+	s.replies.Store(1)
+	require.NoError(t, s.far.Override(t.Context(), s.resource, at(t, 5, 0), "Ada", "rebuilt"))
+	records, err := s.near.Overrides(t.Context(), s.resource)
+	require.NoError(t, err)
+	require.Len(t, records, 1)
+}
+
+func TestAServerThatCannotBeReachedHasAppliedNothing(t *testing.T) {
+	s := newScene(t, 1)
+	s.Listener.Close()
+	_, g := connect(t, &redis.Options{Addr: s.addr(), MaxRetries: -1})
+	err := s.run(g, at(t, 10, 2))
+	require.ErrorContains(t, err, "nothing was sent")
+	require.NotErrorIs(t, err, fencing.ErrUnknownOutcome)
+}
+
+// A server that was restarted, or another one after a failover, has not seen the
+// script.
+func TestAScriptThatTheServerHasNotSeenIsSentWhole(t *testing.T) {
+	s := newScene(t, -1)
+	s.apply(s.far, at(t, 10, 2), nil)
+	require.EqualValues(t, 1, s.scripts.Load(), "one round trip")
+	require.NoError(t, s.client.ScriptFlush(t.Context()).Err())
+	s.apply(s.far, at(t, 10, 3), nil)
+	require.EqualValues(t, 3, s.scripts.Load())
+	s.has("0xa:1", "0xa:2", "0xa:3")
+}

@@ -1,0 +1,58 @@
+package redisfence
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/zkfence/zkfence/fencing"
+)
+
+// Override puts to in place of what is remembered, after an ensemble was rebuilt and
+// with all owners stopped, and keeps the record of it with the memory, in the same
+// step. Operation IDs stay known.
+func (g *Guard) Override(ctx context.Context, resource string, to fencing.Stamp, who, why string) error {
+	o := fencing.Override{Resource: resource, To: to, Who: who, Why: why, When: time.Now().UTC()}
+	if err := o.Validate(); err != nil {
+		return err
+	}
+	text, err := json.Marshal(o)
+	if err != nil {
+		return err
+	}
+	count := new(tries)
+	_, err = g.eval(ctx, g.reset, keys(resource), count, []any{tokenText(to.Token), seqText(to.Seq), string(text), count})
+	return fencing.Named(resource, err)
+}
+
+// A record is the Stamp that was remembered, in 19 and 20 digits, a blank, JSON.
+const fromLength = 19 + 1 + 20
+
+// Overrides returns the records of a resource, oldest first.
+func (g *Guard) Overrides(ctx context.Context, resource string) ([]fencing.Override, error) {
+	if err := fencing.ValidateResource(resource); err != nil {
+		return nil, err
+	}
+	texts, err := g.client.LRange(ctx, keys(resource)[3], 0, -1).Result()
+	if err != nil {
+		return nil, fencing.Named(resource, fmt.Errorf("redisfence: %w", err))
+	}
+	var all []fencing.Override
+	for _, text := range texts {
+		var o fencing.Override
+		err := errors.New("too short")
+		if len(text) > fromLength {
+			err = json.Unmarshal([]byte(text[fromLength+1:]), &o)
+		}
+		if err == nil {
+			o.From, err = parseStamp(text[:19], text[20:fromLength])
+		}
+		if err != nil {
+			return nil, fencing.Named(resource, fmt.Errorf("redisfence: a record %.100q: %w", text, err))
+		}
+		all = append(all, o)
+	}
+	return all, nil
+}
