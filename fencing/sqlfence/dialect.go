@@ -10,19 +10,19 @@ import (
 type Fault int
 
 const (
-	// Unknown: nothing, the connection may have been lost. After a COMMIT, or a
+	// Unknown says nothing: the connection may have been lost. After a COMMIT, or a
 	// statement by itself, the outcome is unknown then.
 	Unknown Fault = iota
-	// Refused: the database has answered, and the statement has changed nothing.
+	// Refused says that the database has answered, and the statement has changed nothing.
 	Refused
-	// Conflict: Refused by reason of what others were doing (a deadlock, a failed
+	// Conflict is Refused by reason of what others were doing (a deadlock, a failed
 	// serialization, a busy database). The same again may succeed.
 	Conflict
-	// NoTable: Refused, a table does not exist.
+	// NoTable is Refused because a table does not exist.
 	NoTable
-	// ReadOnly: Refused, nothing can be written here.
+	// ReadOnly is Refused because nothing can be written here.
 	ReadOnly
-	// Full: Refused, there is no room.
+	// Full is Refused because there is no room.
 	Full
 )
 

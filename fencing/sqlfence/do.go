@@ -226,10 +226,11 @@ func (c *command) seal(ctx context.Context, tx *sql.Tx) error {
 	if err != nil {
 		return fmt.Errorf("closing the fence: %w", g.explain(ctx, err))
 	}
-	if n, err := r.RowsAffected(); err != nil || n != 1 {
-		return fmt.Errorf("the database has rolled the transaction back under the function, which went on after an error: what it wrote afterwards may have been kept without a fence (%d rows, %v)", n, err)
+	open, err := oneRow(r)
+	if err == nil && !open {
+		err = errRolledBack
 	}
-	return nil
+	return err
 }
 
 func (g *Guard) upsert(ctx context.Context, q queryer, s statement) (bool, error) {

@@ -1,0 +1,182 @@
+package sqlfence_test
+
+import (
+	"context"
+	"database/sql"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/zkfence/zkfence/fencing"
+	"github.com/zkfence/zkfence/fencing/sqlfence"
+)
+
+// exec is a write by somebody who knows nothing of the fence.
+func exec(ctx context.Context, db *sql.DB, statement string) error {
+	_, err := db.ExecContext(ctx, statement)
+	return err
+}
+
+// One unfenced script is enough to break what all others keep. It comes on the very
+// connection that has just passed the fence, too.
+func TestATriggerRefusesWhatBypassesTheFence(t *testing.T) {
+	eachBackend(t, func(t *testing.T, p *place) {
+		p.migrate(true)
+		ctx := t.Context()
+		db := p.db()
+		db.SetMaxOpenConns(1)
+		g := p.guard(db, sqlfence.WithTriggers())
+		require.NoError(t, g.Do(ctx, "a", stamp(10, 1), appending(ctx, "a", "first")))
+		require.NoError(t, g.Do(ctx, "b", stamp(10, 1), appending(ctx, "b", "first")))
+
+		for _, script := range []string{
+			"INSERT INTO entries (resource, entry) VALUES ('a', 'script')",
+			"INSERT INTO entries (resource, entry) VALUES ('new', 'script')",
+			"UPDATE entries SET entry = 'script' WHERE resource = 'a'",
+			"UPDATE entries SET resource = 'new' WHERE resource = 'a'",
+			"DELETE FROM entries WHERE resource = 'a'",
+			"DELETE FROM entries",
+		} {
+			require.ErrorContains(t, exec(ctx, db, script), "bypasses the fence", script)
+		}
+		// The fence of one resource is not another's; a row cannot be taken over.
+		for _, script := range []string{
+			"INSERT INTO entries (resource, entry) VALUES ('b', 'x')",
+			"UPDATE entries SET resource = 'a' WHERE resource = 'b'",
+			"UPDATE entries SET resource = 'b' WHERE resource = 'a'",
+			"DELETE FROM entries WHERE resource = 'b'",
+		} {
+			err := g.Do(ctx, "a", stamp(20, 1), func(tx *sql.Tx) error { _, err := tx.ExecContext(ctx, script); return err })
+			require.ErrorContains(t, err, "bypasses the fence", script)
+		}
+		// To have raised the floor is no command.
+		require.NoError(t, g.Raise(ctx, "a", token(30)))
+		require.ErrorContains(t, exec(ctx, db, "DELETE FROM entries WHERE resource = 'a'"), "bypasses the fence")
+
+		require.NoError(t, g.Do(ctx, "a", stamp(30, 1), func(tx *sql.Tx) error {
+			for _, statement := range []string{
+				"UPDATE entries SET entry = 'second' WHERE resource = 'a'",
+				"INSERT INTO entries (resource, entry) VALUES ('a', 'third')",
+				"INSERT INTO entries (resource, entry) VALUES ('a', 'fourth')",
+				"DELETE FROM entries WHERE entry = 'third'",
+			} {
+				if _, err := tx.ExecContext(ctx, statement); err != nil {
+					return err
+				}
+			}
+			return nil
+		}))
+		require.Equal(t, []string{"second", "fourth"}, p.entries(db, "a"))
+		require.Equal(t, []string{"first"}, p.entries(db, "b"))
+		require.NoError(t, g.Override(ctx, "a", stamp(1, 0), "who", "why"))
+		require.ErrorContains(t, exec(ctx, db, "DELETE FROM entries WHERE resource = 'a'"), "bypasses the fence")
+		if p.driver == "pgx" {
+			require.ErrorContains(t, exec(ctx, db, "TRUNCATE entries"), "bypasses the fence")
+		}
+	})
+}
+
+// A whole table that is one resource, whose name needs quoting.
+func TestATriggerForAWholeTable(t *testing.T) {
+	eachBackend(t, func(t *testing.T, p *place) {
+		p.migrate(false)
+		ctx := t.Context()
+		db := p.db()
+		g := p.guard(db, sqlfence.WithTriggers(), sqlfence.WithPrefix("other"))
+		const name = `it's a "100%" \ name`
+		require.NoError(t, g.Migrate(ctx, sqlfence.Table{Name: "entries", Resource: name}))
+		require.NoError(t, g.Do(ctx, name, stamp(10, 1), appending(ctx, "x", "first")))
+		require.ErrorContains(t, exec(ctx, db, "DELETE FROM entries"), "bypasses the fence")
+		err := g.Do(ctx, "x", stamp(10, 1), appending(ctx, "x", "second"))
+		require.ErrorContains(t, err, "bypasses the fence")
+		if p.driver == "pgx" {
+			require.ErrorContains(t, exec(ctx, db, "TRUNCATE entries"), "bypasses the fence")
+		}
+		require.NoError(t, g.Do(ctx, name, stamp(10, 2), appending(ctx, "x", "second")))
+		require.Equal(t, []string{"first", "second"}, p.entries(db, "x"))
+	})
+}
+
+// The transaction of another command is open: that it has passed the fence is its own.
+func TestAnOpenCommandLetsNobodyElseIn(t *testing.T) {
+	eachServer(t, func(t *testing.T, p *place) {
+		p.migrate(true)
+		ctx := t.Context()
+		db := p.db()
+		for _, level := range []sql.IsolationLevel{sql.LevelReadUncommitted, sql.LevelReadCommitted, sql.LevelRepeatableRead, sql.LevelSerializable} {
+			g := p.guard(db, sqlfence.WithTriggers())
+			q := fencing.NewSequencer(token(10 + uint64(level)))
+			conn, err := db.Conn(ctx)
+			require.NoError(t, err)
+			tx, err := conn.BeginTx(ctx, &sql.TxOptions{Isolation: level})
+			require.NoError(t, err)
+			// In MySQL the script waits for the command, elsewhere it does not see it.
+			wrote := make(chan error, 1)
+			require.NoError(t, g.Do(ctx, "a", q.Next(), func(own *sql.Tx) error {
+				if err := appending(ctx, "a", "command")(own); err != nil {
+					return err
+				}
+				go func() { wrote <- appending(ctx, "a", "script")(tx) }() // waited for below
+				return nil
+			}))
+			require.ErrorContains(t, <-wrote, "bypasses the fence", level)
+			require.NoError(t, tx.Rollback())
+			require.NoError(t, conn.Close())
+		}
+		require.NotContains(t, p.entries(db, "a"), "script")
+	})
+}
+
+// A deadlock that the function does not mind ends the transaction in MySQL, a full
+// disk in SQLite: what it writes afterwards is not in it. The trigger refuses that, and
+// the guard does not say that all is well.
+func TestATransactionRolledBackUnderTheFunction(t *testing.T) {
+	eachBackend(t, func(t *testing.T, p *place) {
+		p.migrate(true)
+		ctx := t.Context()
+		db := p.db()
+		g := p.guard(db, sqlfence.WithTriggers())
+		errs := make([]error, 1)
+		err := g.Do(ctx, "a", stamp(10, 1), func(tx *sql.Tx) error {
+			_, err := tx.ExecContext(ctx, "ROLLBACK") // as if
+			require.NoError(t, err)
+			errs[0] = appending(ctx, "a", "stray")(tx)
+			return nil
+		})
+		require.ErrorContains(t, errs[0], "bypasses the fence")
+		if p.driver != "pgx" { // there a failed statement fails the transaction, and nothing ends it
+			require.ErrorContains(t, err, "rolled")
+			require.NotErrorIs(t, err, fencing.ErrUnknownOutcome)
+			last, err := g.Last(ctx, "a")
+			require.NoError(t, err)
+			require.Equal(t, stamp(10, 0), last)
+		}
+		require.Empty(t, p.entries(db, "a"))
+	})
+}
+
+// Without WithTriggers MySQL's triggers refuse, and do not let through.
+func TestTriggersThatTheGuardDoesNotKnow(t *testing.T) {
+	p := atMariaDB(t)
+	p.migrate(true)
+	g := p.guard(p.db())
+	err := g.Do(t.Context(), "a", stamp(10, 1), appending(t.Context(), "a", "e"))
+	require.ErrorContains(t, err, "bypasses the fence")
+}
+
+// What Schema prints is what Migrate runs, one statement each.
+func TestSchemaIsPrinted(t *testing.T) {
+	p := atSQLite(t)
+	statements, err := p.guard(p.db()).Schema(entries, sqlfence.Rows{Table: "reports", Key: "name"})
+	require.NoError(t, err)
+	require.Len(t, statements, 9)
+	for _, s := range statements {
+		require.True(t, strings.HasPrefix(s, "CREATE TABLE IF NOT EXISTS ") || strings.HasPrefix(s, "CREATE TRIGGER IF NOT EXISTS "), s)
+		require.NotContains(t, s[len(s)-1:], ";")
+	}
+	_, err = p.guard(p.db()).Schema(nil)
+	require.Error(t, err)
+	_, err = p.guard(p.db()).Schema(sqlfence.Table{Name: "t", Resource: "$zkfence$"})
+	require.Error(t, err)
+}
