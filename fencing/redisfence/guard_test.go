@@ -167,7 +167,7 @@ func TestKeysOfAResourceAreOnOneNode(t *testing.T) {
 
 func TestBadInputIsNotSent(t *testing.T) {
 	c := redis.NewClient(&redis.Options{Addr: "127.0.0.1:1"})
-	defer c.Close()
+	defer func() { require.NoError(t, c.Close()) }()
 	g, err := redisfence.New(c, redisfence.Options{})
 	require.NoError(t, err)
 	good := redisfence.Command{Resource: "r", Stamp: at(t, 10, 1)}

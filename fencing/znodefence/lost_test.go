@@ -60,6 +60,23 @@ func TestALostRaiseIsFoundOut(t *testing.T) {
 	w.lastIs(at(t, 5, 0))
 }
 
+// Between a guard's look at the memory and its write, another owner raises the floor.
+func TestAFloorThatIsOvertakenIsJudgedAgain(t *testing.T) {
+	for other, want := range map[uint64]error{15: nil, 25: fencing.ErrStale} {
+		w := newWorld(t)
+		require.NoError(t, w.write(at(t, 10, 1), "first"))
+		_, another := w.another()
+		raised := make(chan error, 1)
+		w.ours().At(zktest.OpMulti, func(zktest.Request) {
+			raised <- another.Raise(t.Context(), "the report", at(t, other, 0).Token)
+		})
+		err := w.guard.Raise(t.Context(), "the report", at(t, 20, 0).Token)
+		require.NoError(t, <-raised)
+		require.ErrorIs(t, err, want)
+		w.lastIs(at(t, max(20, other), 0))
+	}
+}
+
 // The caller cannot wait for the connection.
 func TestAContextThatEndsAfterTheSendLeavesAnUnknownOutcome(t *testing.T) {
 	w := newWorld(t)
