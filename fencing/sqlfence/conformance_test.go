@@ -14,11 +14,12 @@ import (
 // opened anew; the servers are not restarted.
 type store struct {
 	*place
-	opts []sqlfence.Option
+	opts       []sqlfence.Option
+	parameters []string // of the data source
 }
 
 func (s store) Open(context.Context) (fencetest.Guard, error) {
-	db, err := s.pool(s.source(""))
+	db, err := s.pool(s.source("", s.parameters...))
 	if err != nil {
 		return nil, err
 	}
@@ -86,7 +87,7 @@ func subject(at func(testing.TB) *place, triggers bool, opts ...sqlfence.Option)
 	return fencetest.Subject{OpIDs: true, New: func(t fencetest.TB) fencetest.Store {
 		p := at(t.(*testing.T))
 		p.migrate(triggers)
-		s := store{p, opts}
+		s := store{p, opts, nil}
 		if p.driver == "sqlite" {
 			return file{s}
 		}
@@ -120,6 +121,17 @@ func TestMariaDBKeepsTheRule(t *testing.T) {
 func TestMariaDBKeepsTheRuleWithTriggers(t *testing.T) {
 	atMariaDB(t)
 	fencetest.Run(t, subject(atMariaDB, true, sqlfence.WithTriggers()))
+}
+
+// A count of rows that says 1 for a row that was found and left as it was; values
+// written into the statement by the driver; another character set.
+func TestMariaDBKeepsTheRuleWhateverTheDriverIsTold(t *testing.T) {
+	atMariaDB(t)
+	fencetest.Run(t, fencetest.Subject{OpIDs: true, New: func(t fencetest.TB) fencetest.Store {
+		p := atMariaDB(t.(*testing.T))
+		p.migrate(false)
+		return store{p, nil, []string{"clientFoundRows", "true", "interpolateParams", "true", "parseTime", "true", "charset", "utf8mb4", "sql_mode", "'SIMULTANEOUS_ASSIGNMENT,NO_BACKSLASH_ESCAPES'"}}
+	}})
 }
 
 // The fence does not lean on a level. PostgreSQL has no READ UNCOMMITTED, and its own

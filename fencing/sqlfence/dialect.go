@@ -42,7 +42,8 @@ type Dialect struct {
 func PostgreSQL(fault func(error) Fault) Dialect { return Dialect{postgreSQL{}, fault} }
 
 // MySQL is the dialect of MySQL 8.0.29 and newer and MariaDB 10.5 and newer with
-// another driver than go-sql-driver/mysql. fault is as in PostgreSQL.
+// another driver than go-sql-driver/mysql. fault is as in PostgreSQL. It is tested
+// against MariaDB alone.
 func MySQL(fault func(error) Fault) Dialect { return Dialect{mySQL{}, fault} }
 
 // SQLite is the dialect of SQLite 3.35 and newer with another driver than

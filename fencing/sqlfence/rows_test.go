@@ -21,7 +21,7 @@ var reports = sqlfence.Rows{Table: "reports", Key: "name"}
 func (p *place) reports(t *testing.T) (*sql.DB, *sqlfence.FencedRows) {
 	ctx := t.Context()
 	db := p.db()
-	require.NoError(t, exec(ctx, db, `CREATE TABLE reports (name VARCHAR(100) PRIMARY KEY, body VARCHAR(10000) NOT NULL DEFAULT '', version INT NOT NULL DEFAULT 0,
+	require.NoError(t, script(ctx, db, `CREATE TABLE reports (name VARCHAR(100) PRIMARY KEY, body VARCHAR(10000) NOT NULL DEFAULT '', version INT NOT NULL DEFAULT 0,
 		token BIGINT NOT NULL DEFAULT 0, seq BIGINT NOT NULL DEFAULT 0)`))
 	g := p.guard(db)
 	require.NoError(t, g.Migrate(ctx, reports))
@@ -61,7 +61,7 @@ func TestAStatementThatMeetsNoRowIsToldWhy(t *testing.T) {
 		db, f := p.reports(t)
 		require.ErrorIs(t, write(ctx, p, f, "r", stamp(10, 1), "a", -1), sqlfence.ErrNoRow)
 		require.ErrorIs(t, f.Raise(ctx, "r", token(10)), sqlfence.ErrNoRow)
-		require.NoError(t, exec(ctx, db, "INSERT INTO reports (name, token) VALUES ('r', 10)"))
+		require.NoError(t, script(ctx, db, "INSERT INTO reports (name, token) VALUES ('r', 10)"))
 		last := func(want fencing.Stamp) {
 			t.Helper()
 			have, err := f.Last(ctx, "r")
@@ -72,7 +72,8 @@ func TestAStatementThatMeetsNoRowIsToldWhy(t *testing.T) {
 		require.NoError(t, write(ctx, p, f, "r", stamp(10, 2), "a", 0))
 		last(stamp(10, 2))
 		require.ErrorIs(t, write(ctx, p, f, "r", stamp(10, 2), "b", 0), fencing.ErrDuplicate)
-		require.ErrorIs(t, write(ctx, p, f, "r", stamp(10, 1), "b", 0), fencing.ErrSuperseded)
+		require.ErrorIs(t, write(ctx, p, f, "r", stamp(10, 2), "b", -1), fencing.ErrDuplicate)
+		require.ErrorIs(t, write(ctx, p, f, "r", stamp(10, 1), "b", -1), fencing.ErrSuperseded)
 		err := write(ctx, p, f, "r", stamp(9, 5), "b", 1)
 		require.ErrorIs(t, err, fencing.ErrStale)
 		var stale *fencing.StaleError
@@ -104,19 +105,19 @@ func TestATriggerForRowsRefusesWhatBypassesTheFence(t *testing.T) {
 	eachBackend(t, func(t *testing.T, p *place) {
 		ctx := t.Context()
 		db, f := p.reports(t)
-		require.NoError(t, exec(ctx, db, "INSERT INTO reports (name, token) VALUES ('r', 10)"))
+		require.NoError(t, script(ctx, db, "INSERT INTO reports (name, token) VALUES ('r', 10)"))
 		require.NoError(t, write(ctx, p, f, "r", stamp(10, 2), "a", 0))
-		for _, script := range []string{
+		for _, text := range []string{
 			"UPDATE reports SET body = 'script'",
 			"UPDATE reports SET body = 'script', token = 9, seq = 5",
 			"UPDATE reports SET body = 'script', seq = 1",
 			"DELETE FROM reports",
 			"INSERT INTO reports (name) VALUES ('s')",
 		} {
-			require.ErrorContains(t, exec(ctx, db, script), "bypasses the fence", script)
+			require.ErrorContains(t, script(ctx, db, text), "bypasses the fence", text)
 		}
 		require.NoError(t, f.Override(ctx, "r", stamp(3, 0), "the operator", "rebuilt"))
-		require.ErrorContains(t, exec(ctx, db, "UPDATE reports SET token = 1"), "bypasses the fence")
+		require.ErrorContains(t, script(ctx, db, "UPDATE reports SET token = 1"), "bypasses the fence")
 		require.NoError(t, write(ctx, p, f, "r", stamp(3, 1), "b", 1))
 		require.Equal(t, "ab", bodyOf(t, db, "r"))
 		records, err := p.guard(db).Overrides(ctx, "reports/r")
@@ -135,7 +136,7 @@ func TestStatementsOfManyOwnersNeverGoBack(t *testing.T) {
 	eachBackend(t, func(t *testing.T, p *place) {
 		ctx := t.Context()
 		db, f := p.reports(t)
-		require.NoError(t, exec(ctx, db, "INSERT INTO reports (name, token) VALUES ('r', 1)"))
+		require.NoError(t, script(ctx, db, "INSERT INTO reports (name, token) VALUES ('r', 1)"))
 		var clock atomic.Int64
 		var mu sync.Mutex
 		var attempts []fencetest.Attempt

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -12,8 +13,8 @@ import (
 	"github.com/zkfence/zkfence/fencing/sqlfence"
 )
 
-// exec is a write by somebody who knows nothing of the fence.
-func exec(ctx context.Context, db *sql.DB, statement string) error {
+// script is a write by somebody who knows nothing of the fence.
+func script(ctx context.Context, db *sql.DB, statement string) error {
 	_, err := db.ExecContext(ctx, statement)
 	return err
 }
@@ -30,7 +31,7 @@ func TestATriggerRefusesWhatBypassesTheFence(t *testing.T) {
 		require.NoError(t, g.Do(ctx, "a", stamp(10, 1), appending(ctx, "a", "first")))
 		require.NoError(t, g.Do(ctx, "b", stamp(10, 1), appending(ctx, "b", "first")))
 
-		for _, script := range []string{
+		for _, text := range []string{
 			"INSERT INTO entries (resource, entry) VALUES ('a', 'script')",
 			"INSERT INTO entries (resource, entry) VALUES ('new', 'script')",
 			"UPDATE entries SET entry = 'script' WHERE resource = 'a'",
@@ -38,21 +39,28 @@ func TestATriggerRefusesWhatBypassesTheFence(t *testing.T) {
 			"DELETE FROM entries WHERE resource = 'a'",
 			"DELETE FROM entries",
 		} {
-			require.ErrorContains(t, exec(ctx, db, script), "bypasses the fence", script)
+			require.ErrorContains(t, script(ctx, db, text), "bypasses the fence", text)
 		}
 		// The fence of one resource is not another's; a row cannot be taken over.
-		for _, script := range []string{
+		for _, text := range []string{
 			"INSERT INTO entries (resource, entry) VALUES ('b', 'x')",
 			"UPDATE entries SET resource = 'a' WHERE resource = 'b'",
 			"UPDATE entries SET resource = 'b' WHERE resource = 'a'",
 			"DELETE FROM entries WHERE resource = 'b'",
 		} {
-			err := g.Do(ctx, "a", stamp(20, 1), func(tx *sql.Tx) error { _, err := tx.ExecContext(ctx, script); return err })
-			require.ErrorContains(t, err, "bypasses the fence", script)
+			err := g.Do(ctx, "a", stamp(20, 1), func(tx *sql.Tx) error { _, err := tx.ExecContext(ctx, text); return err })
+			require.ErrorContains(t, err, "bypasses the fence", text)
 		}
-		// To have raised the floor is no command.
+		// To have raised the floor is no command, not in the same transaction either.
 		require.NoError(t, g.Raise(ctx, "a", token(30)))
-		require.ErrorContains(t, exec(ctx, db, "DELETE FROM entries WHERE resource = 'a'"), "bypasses the fence")
+		require.ErrorContains(t, script(ctx, db, "DELETE FROM entries WHERE resource = 'a'"), "bypasses the fence")
+		tx, err := db.BeginTx(ctx, nil)
+		require.NoError(t, err)
+		_, err = tx.ExecContext(ctx, "UPDATE zkfence_guard SET token = 40, seq = 0 WHERE resource = 'a'")
+		require.NoError(t, err)
+		_, err = tx.ExecContext(ctx, "DELETE FROM entries WHERE resource = 'a'")
+		require.ErrorContains(t, err, "bypasses the fence")
+		require.NoError(t, tx.Rollback())
 
 		require.NoError(t, g.Do(ctx, "a", stamp(30, 1), func(tx *sql.Tx) error {
 			for _, statement := range []string{
@@ -70,9 +78,9 @@ func TestATriggerRefusesWhatBypassesTheFence(t *testing.T) {
 		require.Equal(t, []string{"second", "fourth"}, p.entries(db, "a"))
 		require.Equal(t, []string{"first"}, p.entries(db, "b"))
 		require.NoError(t, g.Override(ctx, "a", stamp(1, 0), "who", "why"))
-		require.ErrorContains(t, exec(ctx, db, "DELETE FROM entries WHERE resource = 'a'"), "bypasses the fence")
+		require.ErrorContains(t, script(ctx, db, "DELETE FROM entries WHERE resource = 'a'"), "bypasses the fence")
 		if p.driver == "pgx" {
-			require.ErrorContains(t, exec(ctx, db, "TRUNCATE entries"), "bypasses the fence")
+			require.ErrorContains(t, script(ctx, db, "TRUNCATE entries"), "bypasses the fence")
 		}
 	})
 }
@@ -87,11 +95,11 @@ func TestATriggerForAWholeTable(t *testing.T) {
 		const name = `it's a "100%" \ name`
 		require.NoError(t, g.Migrate(ctx, sqlfence.Table{Name: "entries", Resource: name}))
 		require.NoError(t, g.Do(ctx, name, stamp(10, 1), appending(ctx, "x", "first")))
-		require.ErrorContains(t, exec(ctx, db, "DELETE FROM entries"), "bypasses the fence")
+		require.ErrorContains(t, script(ctx, db, "DELETE FROM entries"), "bypasses the fence")
 		err := g.Do(ctx, "x", stamp(10, 1), appending(ctx, "x", "second"))
 		require.ErrorContains(t, err, "bypasses the fence")
 		if p.driver == "pgx" {
-			require.ErrorContains(t, exec(ctx, db, "TRUNCATE entries"), "bypasses the fence")
+			require.ErrorContains(t, script(ctx, db, "TRUNCATE entries"), "bypasses the fence")
 		}
 		require.NoError(t, g.Do(ctx, name, stamp(10, 2), appending(ctx, "x", "second")))
 		require.Equal(t, []string{"first", "second"}, p.entries(db, "x"))
@@ -111,16 +119,23 @@ func TestAnOpenCommandLetsNobodyElseIn(t *testing.T) {
 			require.NoError(t, err)
 			tx, err := conn.BeginTx(ctx, &sql.TxOptions{Isolation: level})
 			require.NoError(t, err)
-			// In MySQL the script waits for the command, elsewhere it does not see it.
-			wrote := make(chan error, 1)
+			// In MySQL the script waits for the command, elsewhere it does not see it. The
+			// command stays open for long enough for a script that is let in.
+			wrote := make(chan struct{})
+			var wrong error
 			require.NoError(t, g.Do(ctx, "a", q.Next(), func(own *sql.Tx) error {
 				if err := appending(ctx, "a", "command")(own); err != nil {
 					return err
 				}
-				go func() { wrote <- appending(ctx, "a", "script")(tx) }() // waited for below
+				go func() { defer close(wrote); wrong = appending(ctx, "a", "script")(tx) }() // waited for below
+				select {
+				case <-wrote:
+				case <-time.After(250 * time.Millisecond):
+				}
 				return nil
 			}))
-			require.ErrorContains(t, <-wrote, "bypasses the fence", level)
+			<-wrote
+			require.ErrorContains(t, wrong, "bypasses the fence", level)
 			require.NoError(t, tx.Rollback())
 			require.NoError(t, conn.Close())
 		}
@@ -163,6 +178,24 @@ func TestTriggersThatTheGuardDoesNotKnow(t *testing.T) {
 	g := p.guard(p.db())
 	err := g.Do(t.Context(), "a", stamp(10, 1), appending(t.Context(), "a", "e"))
 	require.ErrorContains(t, err, "bypasses the fence")
+}
+
+// A schema, or another database of the same server, may have the guard's tables.
+func TestAPrefixMayNameASchema(t *testing.T) {
+	eachBackend(t, func(t *testing.T, p *place) {
+		p.migrate(false)
+		ctx := t.Context()
+		db := p.db()
+		var schema string
+		ask := map[string]string{"sqlite": "SELECT 'main'", "pgx": "SELECT current_schema()", "mysql": "SELECT DATABASE()"}[p.driver]
+		require.NoError(t, db.QueryRowContext(ctx, ask).Scan(&schema))
+		g := p.guard(db, sqlfence.WithTriggers(), sqlfence.WithPrefix(schema+".own"))
+		require.ErrorIs(t, g.Raise(ctx, "a", token(1)), sqlfence.ErrNoTable)
+		require.NoError(t, g.Migrate(ctx, sqlfence.Table{Name: schema + ".entries", Column: "resource"}))
+		require.NoError(t, g.Do(ctx, "a", stamp(10, 1), appending(ctx, "a", "e")))
+		require.ErrorContains(t, script(ctx, db, "DELETE FROM entries"), "bypasses the fence")
+		require.Equal(t, []string{"e"}, p.entries(db, "a"))
+	})
 }
 
 // What Schema prints is what Migrate runs, one statement each.
