@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -10,7 +11,6 @@ import (
 	"time"
 
 	"github.com/zkfence/zkfence/examples/internal/cast"
-	"github.com/zkfence/zkfence/examples/internal/fenced"
 	"github.com/zkfence/zkfence/fencing"
 	"github.com/zkfence/zkfence/zktest"
 )
@@ -26,6 +26,8 @@ type incident struct {
 	timeout time.Duration // to ask for
 	granted time.Duration // W1's session's, once it is connected
 	freeze  bool
+	store   string // of storeKinds; none: the first
+	source  string // of a PostgreSQL
 	tl      *cast.Timeline
 }
 
@@ -53,14 +55,16 @@ func (s *incident) run(ctx context.Context) (err error) {
 		s.say("ZooKeeper at %s", strings.Join(servers, ","))
 	}
 
-	secret := rand.Text()
-	store := newStore(secret, reportName, reportRaw)
-	url, closeStore, err := fenced.Serve(ctx, store.handler())
+	kind, err := findStore(cmp.Or(s.store, storeKinds()[0].name))
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, closeStore()) }()
-	s.say("report store at %s", url)
+	store, err := kind.make(ctx, s.source)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, store.close()) }()
+	s.say("the report is in %s", store.what)
 
 	pause, err := cast.NewPauser(s.freeze, servers)
 	if err != nil {
@@ -71,7 +75,7 @@ func (s *incident) run(ctx context.Context) (err error) {
 	job := assignment{
 		Timeout: s.timeout,
 		Lock:    "/zkfence-handoff/" + strings.ToLower(rand.Text()[:8]), // runs must not meet, nor their tokens at one store
-		Store:   url + store.gate.Resource, Secret: secret,
+		Report:  store.place,
 	}
 	job.Servers = pause.Servers
 	w1, err := startWorker(ctx, "W1", job, s.tl)
@@ -107,7 +111,7 @@ func (s *incident) run(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	return s.verify(store, published, refused)
+	return s.verify(ctx, store, published, refused)
 }
 
 var errTooLong = errors.New("the story takes too long")
@@ -177,8 +181,11 @@ func (s *incident) lateWrite(ctx context.Context, w1 *process) (refused says, er
 }
 
 // verify looks at the store itself.
-func (s *incident) verify(store *store, published, refused says) error {
-	report, last := store.read()
+func (s *incident) verify(ctx context.Context, store *protected, published, refused says) error {
+	report, last, err := store.read(ctx)
+	if err != nil {
+		return fmt.Errorf("reading the store: %w", err)
+	}
 	stale := &fencing.StaleError{Presented: refused.Presented, Highest: refused.Highest}
 	switch {
 	case published.Token.Compare(refused.Token) <= 0:

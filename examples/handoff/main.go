@@ -2,8 +2,8 @@
 // moment. It proves nothing about programs that do not ask a Gate: the lock alone
 // prevents nothing here, and is not meant to.
 //
-// The parent process keeps a small report store (HTTP, with a fencing.Gate in
-// front) and starts two worker processes that want to write the same report. W1
+// The parent process sets up a report store with a guard before it and starts two
+// worker processes that want to write the same report. W1
 // gets the lock, reads the report, computes, makes sure that its hold is good,
 // and is stopped, as by a long garbage collection or a suspended laptop, until its
 // session has expired. W2 gets the lock with a larger token, tells the store, reads
@@ -14,12 +14,26 @@
 //	go run ./examples/handoff                   an in-memory ZooKeeper of its own
 //	go run ./examples/handoff -zk host:2181     a real ensemble
 //
+// The store is one of
+//
+//	-store gate       HTTP, with a fencing.Gate and the report in memory; the default
+//	-store sqlite     a database in a file, opened by all three; fencing/sqlfence
+//	-store postgres   a schema of its own in the database of -postgres; fencing/sqlfence
+//	-store file       a file, written by the workers themselves; fencing/filefence
+//	-store http       a service behind a handler that judges; fencing/httpfence
+//
+// and all of it is gone at the end of the run.
+//
 // It exits with 0 only if the store ends up with W2's report. All that it opens
-// is on loopback, but for the ensemble named with -zk.
+// is on loopback, but for the ensemble named with -zk and the database with -postgres.
+//
+// It is a module of its own, for the databases' drivers: who imports the library
+// takes in none.
 package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -41,19 +55,21 @@ func main() {
 	zk := flag.String("zk", "", "servers of a real ensemble, `host:port,…`; without it an in-memory server is started")
 	timeout := flag.Duration("timeout", 4*time.Second, "session timeout to ask for, 500ms to 1m; the pause lasts a little longer than what is granted")
 	freeze := flag.Bool("freeze", !cast.CanStop, "freeze W1's connection instead of stopping its process")
+	store := flag.String("store", "gate", "what keeps the report: `gate`|sqlite|postgres|file|http")
+	source := flag.String("postgres", os.Getenv("ZKFENCE_POSTGRES"), "`database` of -store postgres, postgres://user@host:5432/database; defaults to $ZKFENCE_POSTGRES")
 	flag.Parse()
 	if flag.NArg() > 0 {
 		fmt.Fprintf(os.Stderr, "handoff: unexpected argument %q\n", flag.Arg(0))
 		os.Exit(2)
 	}
-	if err := checkTimeout(*timeout); err != nil {
+	if err := errors.Join(checkTimeout(*timeout), checkStore(*store, *source)); err != nil {
 		fmt.Fprintln(os.Stderr, "handoff:", err)
 		os.Exit(2)
 	}
 
 	interrupted, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	s := incident{timeout: *timeout, freeze: *freeze, tl: cast.NewTimeline(os.Stdout)}
+	s := incident{timeout: *timeout, freeze: *freeze, store: *store, source: *source, tl: cast.NewTimeline(os.Stdout)}
 	if *zk != "" {
 		s.servers = strings.Split(*zk, ",")
 	}

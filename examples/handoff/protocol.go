@@ -11,8 +11,7 @@ type assignment struct {
 	Servers []string      `json:"servers"`
 	Timeout time.Duration `json:"timeout"` // of the session, as asked for
 	Lock    string        `json:"lock"`    // path
-	Store   string        `json:"store"`   // URL of the report
-	Secret  string        `json:"secret"`
+	Report  place         `json:"report"`
 }
 
 // Orders, each a JSON string.

@@ -16,7 +16,6 @@ import (
 	"time"
 
 	"github.com/zkfence/zkfence/examples/internal/cast"
-	"github.com/zkfence/zkfence/examples/internal/fenced"
 	"github.com/zkfence/zkfence/fencing"
 	"github.com/zkfence/zkfence/zkconn"
 	"github.com/zkfence/zkfence/zklock"
@@ -29,7 +28,7 @@ type worker struct {
 	job    assignment
 	orders <-chan string
 	out    *cast.Lines
-	store  *fenced.Client
+	store  reports
 	// The session's timeout as granted. The one asked for says nothing about how
 	// long a pause is survived.
 	granted time.Duration
@@ -66,7 +65,6 @@ func runWorker(name string, in io.Reader, out io.Writer) error {
 			}
 		}
 	}()
-	w.store = fenced.NewClient(w.job.Store, w.job.Secret)
 	if err := w.run(ctx); err != nil {
 		w.say(says{What: saysFailed, Text: err.Error()})
 		return err
@@ -80,6 +78,14 @@ func runWorker(name string, in io.Reader, out io.Writer) error {
 }
 
 func (w *worker) run(ctx context.Context) (err error) {
+	kind, err := findStore(w.job.Report.Store)
+	if err != nil {
+		return err
+	}
+	if w.store, err = kind.open(w.job.Report); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, w.store.Close()) }()
 	w.say(says{What: saysConnecting, Text: fmt.Sprintf("connecting to %s", strings.Join(w.job.Servers, ", "))})
 	dialing, cancel := context.WithTimeoutCause(ctx, patience, fmt.Errorf("gave up after %v; is ZooKeeper running there, and -zk right?", patience))
 	defer cancel()

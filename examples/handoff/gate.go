@@ -1,6 +1,8 @@
 package main
 
 import (
+	"context"
+	"crypto/rand"
 	"io"
 	"net/http"
 	"sync"
@@ -80,3 +82,29 @@ func (s *store) put(w http.ResponseWriter, r *http.Request) {
 }
 
 func (s *store) answer(w http.ResponseWriter, err error) { fenced.Answer(w, s.gate.Last(), err) }
+
+// makeGate is -store gate: the report and its Gate in the parent's memory.
+func makeGate(ctx context.Context, _ string) (*protected, error) {
+	secret := rand.Text()
+	s := newStore(secret, reportName, reportRaw)
+	url, stop, err := fenced.Serve(ctx, s.handler())
+	if err != nil {
+		return nil, err
+	}
+	return &protected{
+		place: place{Store: "gate", Address: url + reportName, Secret: secret},
+		what:  url + ", behind a fencing.Gate",
+		read: func(context.Context) ([]byte, fencing.Stamp, error) {
+			report, last := s.read()
+			return report, last, nil
+		},
+		close: stop,
+	}, nil
+}
+
+// overHTTP needs no closing: its connections are not kept alive.
+type overHTTP struct{ *fenced.Client }
+
+func (overHTTP) Close() error { return nil }
+
+func openGate(p place) (reports, error) { return overHTTP{fenced.NewClient(p.Address, p.Secret)}, nil }
