@@ -25,7 +25,7 @@ func Register(s grpc.ServiceRegistrar, d *door.Door) {
 	s.RegisterService(&grpc.ServiceDesc{
 		ServiceName: service,
 		HandlerType: (*any)(nil),
-		Methods: []grpc.MethodDesc{{MethodName: "Raise", Handler: func(_ any, ctx context.Context, decode func(any) error, around grpc.UnaryServerInterceptor) (any, error) { //nolint:revive // grpc's signature
+		Methods: []grpc.MethodDesc{{MethodName: "Raise", Handler: func(_ any, ctx context.Context, decode func(any) error, around grpc.UnaryServerInterceptor) (any, error) {
 			req := new(wrapperspb.StringValue)
 			if err := decode(req); err != nil {
 				return nil, err

@@ -82,7 +82,7 @@ func (l *lists) entries(resource string) []string {
 
 func (l *lists) desc() *grpc.ServiceDesc {
 	unary := func(name string, f func(context.Context, string) (*wrapperspb.StringValue, error)) grpc.MethodDesc {
-		return grpc.MethodDesc{MethodName: name, Handler: func(_ any, ctx context.Context, decode func(any) error, around grpc.UnaryServerInterceptor) (any, error) { //nolint:revive // grpc's signature
+		return grpc.MethodDesc{MethodName: name, Handler: func(_ any, ctx context.Context, decode func(any) error, around grpc.UnaryServerInterceptor) (any, error) {
 			req := new(wrapperspb.StringValue)
 			if err := decode(req); err != nil {
 				return nil, err
