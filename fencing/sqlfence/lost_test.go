@@ -1,6 +1,7 @@
 package sqlfence_test
 
 import (
+	"context"
 	"database/sql"
 	"fmt"
 	"testing"
@@ -54,6 +55,30 @@ func TestALostCommitIsAnUnknownOutcome(t *testing.T) {
 				require.Equal(t, []string{"first", "second"}, p.entries(direct, resource))
 			})
 		}
+	})
+}
+
+// The network has swallowed the COMMIT, and nobody is told: whoever bounds the wait,
+// the caller's context with pgx and the readTimeout with go-sql-driver, gets an unknown
+// outcome. The floor is raised without that context.
+func TestACommitThatIsNotAnswered(t *testing.T) {
+	eachServer(t, func(t *testing.T, p *place) {
+		p.migrate(false)
+		cutter := before(t, p.server)
+		parameters := map[string][]string{"mysql": {"readTimeout", "2s"}}[p.driver]
+		g := p.guard(p.open(p.source(cutter.Addr().String(), parameters...)))
+		require.NoError(t, g.Do(t.Context(), "r", stamp(10, 1), appending(t.Context(), "r", "first")))
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		held := map[string]func(){"pgx": cancel, "mysql": func() {}}[p.driver]
+		cutter.silence("commit", held)
+		err := g.Do(ctx, "r", stamp(20, 1), appending(ctx, "r", "second"))
+		require.False(t, cutter.armed())
+		require.ErrorIs(t, err, fencing.ErrUnknownOutcome)
+		require.NotErrorIs(t, err, sqlfence.ErrFloor)
+		require.ErrorIs(t, g.Do(t.Context(), "r", stamp(10, 2), appending(t.Context(), "r", "late")), fencing.ErrStale)
+		require.NoError(t, g.Do(t.Context(), "r", stamp(20, 1), appending(t.Context(), "r", "second")))
+		require.Equal(t, []string{"first", "second"}, p.entries(p.db(), "r"))
 	})
 }
 

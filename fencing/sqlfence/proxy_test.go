@@ -21,6 +21,7 @@ type proxy struct {
 	mu    sync.Mutex
 	word  string // "": cut nothing
 	after bool   // let it through, and cut when the server answers
+	held  func() // not nil: cut nothing, but drop the word, as a network does, and call it
 	conns []net.Conn
 	wg    sync.WaitGroup
 }
@@ -46,7 +47,14 @@ func before(t testing.TB, server string) *proxy {
 func (p *proxy) cut(word string, after bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.word, p.after = word, after
+	p.word, p.after, p.held = word, after, nil
+}
+
+// silence is cut, but nobody is told except by held.
+func (p *proxy) silence(word string, held func()) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.word, p.after, p.held = word, false, held
 }
 
 // armed reports whether nothing was cut since.
@@ -57,14 +65,14 @@ func (p *proxy) armed() bool {
 }
 
 // meets disarms the proxy if the client says the word.
-func (p *proxy) meets(sent []byte) (met, after bool) {
+func (p *proxy) meets(sent []byte) (met, after bool, held func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.word == "" || !bytes.Contains(bytes.ToLower(sent), []byte(strings.ToLower(p.word))) {
-		return false, false
+		return false, false, nil
 	}
 	p.word = ""
-	return true, p.after
+	return true, p.after, p.held
 }
 
 func (p *proxy) accept() {
@@ -87,36 +95,58 @@ func (p *proxy) accept() {
 		answered.Store(true)
 		p.wg.Go(func() {
 			defer server.Close()
-			p.copy(server, client, func(sent []byte) bool {
+			p.copy(server, client, func(sent []byte) verdict {
 				if answered.Swap(false) {
 					p.trips.Add(1)
 				}
-				met, after := p.meets(sent)
-				if after {
+				switch met, after, held := p.meets(sent); {
+				case held != nil:
+					held()
+					return drop
+				case met && !after:
+					return cut
+				case met:
 					deaf.Store(true)
 				}
-				return !met || after
+				return pass
 			})
 		})
 		p.wg.Go(func() {
 			defer client.Close()
-			p.copy(client, server, func([]byte) bool {
+			p.copy(client, server, func([]byte) verdict {
 				answered.Store(true)
-				return !deaf.Load()
+				if deaf.Load() {
+					return cut
+				}
+				return pass
 			})
 		})
 	}
 }
 
-// copy copies for as long as let says so.
-func (p *proxy) copy(to, from net.Conn, let func([]byte) bool) {
+// verdict is what becomes of bytes.
+type verdict int
+
+const (
+	pass verdict = iota
+	drop
+	cut
+)
+
+// copy copies what judge lets pass, until it cuts or an end has gone.
+func (p *proxy) copy(to, from net.Conn, judge func([]byte) verdict) {
 	defer to.Close()
 	buf := make([]byte, 1<<16)
 	for {
 		n, err := from.Read(buf)
-		if n > 0 && !let(buf[:n]) {
-			from.Close()
-			return
+		if n > 0 {
+			switch judge(buf[:n]) {
+			case cut:
+				from.Close()
+				return
+			case drop:
+				n = 0
+			}
 		}
 		if _, failed := to.Write(buf[:n]); err != nil || failed != nil {
 			return
