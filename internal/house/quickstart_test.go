@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -71,5 +72,33 @@ func TestTheReadmesFaultsExist(t *testing.T) {
 	require.Greater(t, len(names), 30)
 	for _, name := range names {
 		require.True(t, exported[name[1]], "zktest has no %s", name[1])
+	}
+}
+
+// The README's guards are those that there are, and whoever wants one that is a
+// module of its own is told how to get it.
+func TestTheReadmesGuardsAreAllThereAre(t *testing.T) {
+	readme, err := os.ReadFile(filepath.Join(root(t), "README.md"))
+	require.NoError(t, err)
+	_, rest, found := strings.Cut(string(readme), "\n## Guards\n")
+	require.True(t, found)
+	section, _, _ := strings.Cut(rest, "\n## ")
+	var linked, want []string
+	for _, link := range regexp.MustCompile(`\]\(([^)#]*)/doc\.go\)`).FindAllStringSubmatch(section, -1) {
+		if !slices.Contains(linked, link[1]) {
+			linked = append(linked, link[1])
+		}
+	}
+	for _, p := range list(t, "work") {
+		// A dialect is of its guard's row.
+		if within(p.name(), "fencing") && !within(p.name(), "fencing/internal") && slices.Contains(p.GoFiles, "doc.go") {
+			want = append(want, p.name())
+		}
+	}
+	require.ElementsMatch(t, want, linked)
+	for _, m := range modules(t) {
+		if within(m.dir, "fencing") {
+			require.Contains(t, section, "\n    go get "+m.Module.Path+" ")
+		}
 	}
 }
