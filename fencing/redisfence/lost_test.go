@@ -100,16 +100,17 @@ func TestARetryOfTheClientsOwnIsNoSecondCommand(t *testing.T) {
 // What the server says to the second try says nothing about the first.
 func TestAServersErrorAfterALostAnswerIsUnknown(t *testing.T) {
 	s := newScene(t, 1)
-	full := make(chan error, 1)
-	before := func() { full <- s.client.ConfigSet(t.Context(), "maxmemory", "1").Err() }
-	s.before.Store(&before)
 	s.replies.Store(1)
+	s.errors.Store(1)
 	err := s.run(s.far, at(t, 10, 2))
-	require.NoError(t, <-full)
-	require.NoError(t, s.client.ConfigSet(t.Context(), "maxmemory", "0").Err())
-	require.ErrorContains(t, err, "OOM")
+	require.ErrorContains(t, err, "made up")
 	require.ErrorIs(t, err, fencing.ErrUnknownOutcome)
 	s.has("0xa:1", "0xa:2")
+
+	s.errors.Store(1)
+	err = s.run(s.far, at(t, 10, 3))
+	require.ErrorContains(t, err, "made up")
+	require.NotErrorIs(t, err, fencing.ErrUnknownOutcome, "of the only try")
 }
 
 func TestAServerThatCannotBeReachedHasAppliedNothing(t *testing.T) {

@@ -17,6 +17,7 @@ type proxy struct {
 	to       string
 	replies  atomic.Int64 // to lose, each with its connection
 	requests atomic.Int64
+	errors   atomic.Int64           // to answer with in the server's place
 	scripts  atomic.Int64           // seen
 	before   atomic.Pointer[func()] // the connection of a lost reply breaks
 	mu       sync.Mutex
@@ -77,6 +78,11 @@ func (p *proxy) serve(c, s net.Conn) {
 				}
 				if p.replies.Add(-1) >= 0 {
 					lose.Store(true)
+				} else if p.errors.Add(-1) >= 0 {
+					if _, err := c.Write([]byte("-ERR made up by the proxy\r\n")); err != nil {
+						return
+					}
+					continue
 				}
 			}
 			if _, err := s.Write(buf[:n]); err != nil {
