@@ -189,24 +189,31 @@ func (g *Guard) Get(ctx context.Context, name string) ([]byte, fencing.Stamp, er
 	return content, p.Last, nil
 }
 
+// Last returns what is remembered under name, the zero Stamp if nothing. It reads the
+// pointer alone.
+func (g *Guard) Last(ctx context.Context, name string) (fencing.Stamp, error) {
+	if err := begin(ctx, name); err != nil {
+		return fencing.Stamp{}, err
+	}
+	p, err := g.load(ctx, name)
+	return p.Last, err
+}
+
 // Override puts to in place of the remembered Stamp, larger or smaller, and keeps the
 // record in the same step. It is for an ensemble that was rebuilt, with all owners
 // stopped: nothing protects against what they still have under way. The content
 // stays as it is.
-func (g *Guard) Override(ctx context.Context, name string, to fencing.Stamp, who, why string) (fencing.Override, error) {
+func (g *Guard) Override(ctx context.Context, name string, to fencing.Stamp, who, why string) error {
 	o := fencing.Override{Resource: name, To: to, Who: who, Why: why, When: time.Now().UTC()}
 	if err := errors.Join(o.Validate(), begin(ctx, name)); err != nil {
-		return fencing.Override{}, err
+		return err
 	}
 	_, err := g.update(ctx, name, nil, func(r record) (record, error) {
 		o.From, r.Last = r.Last, to
 		r.Overrides = append(slices.Clone(r.Overrides), o)
 		return r, nil
 	})
-	if err != nil {
-		return fencing.Override{}, err
-	}
-	return o, nil
+	return err
 }
 
 // Overrides returns the records of all overrides under name, oldest first.

@@ -100,7 +100,7 @@ func TestRoundTrips(t *testing.T) {
 	publish("0x3:1", 1, 2, nil)
 
 	// What it knows must not refuse what an operator has let in elsewhere.
-	_, err := other.Override(t.Context(), "r", stamp(t, "0x1:0"), "the operator", "rebuilt")
+	err := other.Override(t.Context(), "r", stamp(t, "0x1:0"), "the operator", "rebuilt")
 	require.NoError(t, err)
 	publish("0x1:7", 1, 2, nil)
 	content, last, err := other.Get(t.Context(), "r")
@@ -125,4 +125,23 @@ func TestKeepsTheRuleInFiles(t *testing.T) {
 		t.Cleanup(func() { _ = f.Close() })
 		return shared{f}
 	}})
+}
+
+func TestLastIsWhatIsRemembered(t *testing.T) {
+	g := guardOf(t, new(Memory))
+	remembered := func(want string) {
+		t.Helper()
+		last, err := g.Last(t.Context(), "r")
+		require.NoError(t, err)
+		require.Equal(t, want, last.String())
+	}
+	remembered("0x0:0")
+	require.NoError(t, g.Raise(t.Context(), "r", stamp(t, "0x1:0").Token))
+	remembered("0x1:0")
+	require.NoError(t, g.Publish(t.Context(), "r", stamp(t, "0x1:2"), text("x")))
+	remembered("0x1:2")
+	require.ErrorIs(t, g.Raise(t.Context(), "r", fencing.Token{}), fencing.ErrZeroToken)
+	remembered("0x1:2")
+	_, err := g.Last(t.Context(), "")
+	require.ErrorIs(t, err, fencing.ErrBadResource)
 }

@@ -69,11 +69,6 @@ func (l lists) Read(ctx context.Context, name string) ([]string, fencing.Stamp, 
 	return strings.Fields(string(content)), last, err
 }
 
-func (l lists) Override(ctx context.Context, name string, to fencing.Stamp, who, why string) error {
-	_, err := l.Guard.Override(ctx, name, to, who, why)
-	return err
-}
-
 func TestKeepsTheRuleInMemory(t *testing.T) {
 	fencetest.Run(t, fencetest.Subject{New: func(fencetest.TB) fencetest.Store { return shared{new(Memory)} }})
 }

@@ -28,18 +28,18 @@ type Guard struct {
 }
 
 // Option changes how a Guard is made.
-type Option func(*Guard) error
+type Option struct{ apply func(*Guard) error }
 
 // WithMode sets the permissions of published files, before the umask. Those of a
 // file that is replaced are not taken over. Defaults to 0644.
 func WithMode(mode fs.FileMode) Option {
-	return func(g *Guard) error {
+	return Option{func(g *Guard) error {
 		if mode != mode.Perm() || mode&0o400 == 0 {
 			return fmt.Errorf("filefence: mode %v: want permissions alone, and that the owner may read", mode)
 		}
 		g.mode = mode
 		return nil
-	}
+	}}
 }
 
 // New returns the guard of the folder dir, which must exist. An error matching
@@ -54,7 +54,10 @@ func New(dir string, opts ...Option) (*Guard, error) {
 	}
 	g := &Guard{root: root, mode: 0o644, step: func(string) error { return nil }}
 	for _, opt := range opts {
-		if err := opt(g); err != nil {
+		if opt.apply == nil {
+			return nil, errors.Join(errors.New("filefence: New was given an empty option"), root.Close())
+		}
+		if err := opt.apply(g); err != nil {
 			return nil, errors.Join(err, root.Close())
 		}
 	}
@@ -211,30 +214,44 @@ func (g *Guard) Open(ctx context.Context, name string) (*os.File, fencing.Stamp,
 	return f, d.memory.Last, nil
 }
 
+// Last returns what is remembered of the file, the zero Stamp if nothing. It takes
+// the lock, as Open does.
+func (g *Guard) Last(ctx context.Context, name string) (fencing.Stamp, error) {
+	if err := validate(name); err != nil {
+		return fencing.Stamp{}, err
+	}
+	d, err := g.enter(ctx, name)
+	if err != nil {
+		return fencing.Stamp{}, err
+	}
+	defer d.leave()
+	return d.memory.Last, nil
+}
+
 // Override puts to in place of the remembered Stamp, larger or smaller, and keeps
 // the record in the same step. It is for an ensemble that was rebuilt, with all
 // owners stopped: nothing protects against what they still have under way. The
 // content stays as it is.
-func (g *Guard) Override(ctx context.Context, name string, to fencing.Stamp, who, why string) (fencing.Override, error) {
-	o := fencing.Override{Resource: name, To: to, Who: who, Why: why, When: time.Now()}
+func (g *Guard) Override(ctx context.Context, name string, to fencing.Stamp, who, why string) error {
+	o := fencing.Override{Resource: name, To: to, Who: who, Why: why, When: time.Now().UTC()}
 	if err := o.Validate(); err != nil {
-		return fencing.Override{}, err
+		return err
 	}
 	if err := validate(name); err != nil {
-		return fencing.Override{}, err
+		return err
 	}
 	d, err := g.enter(ctx, name)
 	if err != nil {
-		return fencing.Override{}, err
+		return err
 	}
 	defer d.leave()
 	o.From = d.memory.Last
 	d.memory.Last = to
 	d.memory.Overrides = append(d.memory.Overrides, o)
 	if err := d.save(); err != nil {
-		return fencing.Override{}, fmt.Errorf("filefence: override %q: %w", name, err)
+		return fmt.Errorf("filefence: override %q: %w", name, err)
 	}
-	return o, nil
+	return nil
 }
 
 // Overrides returns the records of all overrides of the file, oldest first.

@@ -71,7 +71,7 @@ func TestAnUnreadableMemoryLetsNobodyIn(t *testing.T) {
 			require.ErrorContains(t, err, "nothing is let in")
 			require.ErrorContains(t, err, home+"/r/memory")
 			require.Error(t, g.Raise(t.Context(), "r", stamp(t, "0x2:1").Token))
-			_, err = g.Override(t.Context(), "r", stamp(t, "0x2:0"), "who", "why")
+			err = g.Override(t.Context(), "r", stamp(t, "0x2:0"), "who", "why")
 			require.Error(t, err, "what it replaces would be unknown")
 			require.Equal(t, "first", content(t, dir, "r"))
 		})
@@ -100,7 +100,9 @@ func TestNamesStayInTheFolder(t *testing.T) {
 		}
 		_, _, err := g.Open(t.Context(), name)
 		require.ErrorIs(t, err, fencing.ErrBadResource, "%q", name)
-		_, err = g.Override(t.Context(), name, stamp(t, "0x1:1"), "who", "why")
+		_, err = g.Last(t.Context(), name)
+		require.ErrorIs(t, err, fencing.ErrBadResource, "%q", name)
+		err = g.Override(t.Context(), name, stamp(t, "0x1:1"), "who", "why")
 		require.ErrorIs(t, err, fencing.ErrBadResource, "%q", name)
 		_, err = g.Overrides(t.Context(), name)
 		require.ErrorIs(t, err, fencing.ErrBadResource, "%q", name)
@@ -122,6 +124,8 @@ func TestWhatCannotBeAGuard(t *testing.T) {
 		_, err = New(t.TempDir(), WithMode(mode))
 		require.ErrorContains(t, err, "mode")
 	}
+	_, err = New(t.TempDir(), Option{})
+	require.ErrorContains(t, err, "empty option")
 	require.Error(t, open(t, t.TempDir()).Publish(t.Context(), "r", stamp(t, "0x1:1"), nil))
 }
 
@@ -154,4 +158,23 @@ func TestAFileOfBeforeIsReplaced(t *testing.T) {
 	require.Equal(t, fencing.Stamp{}, last(t, g, "r"))
 	require.NoError(t, g.Publish(t.Context(), "r", stamp(t, "0x1:1"), text("new")))
 	require.Equal(t, "new", content(t, dir, "r"))
+}
+
+func TestLastIsWhatIsRemembered(t *testing.T) {
+	g := open(t, t.TempDir())
+	remembered := func(want string) {
+		t.Helper()
+		last, err := g.Last(t.Context(), "r")
+		require.NoError(t, err)
+		require.Equal(t, want, last.String())
+	}
+	remembered("0x0:0")
+	require.NoError(t, g.Raise(t.Context(), "r", stamp(t, "0x1:0").Token))
+	remembered("0x1:0")
+	require.NoError(t, g.Publish(t.Context(), "r", stamp(t, "0x1:2"), text("x")))
+	remembered("0x1:2")
+	require.ErrorIs(t, g.Raise(t.Context(), "r", fencing.Token{}), fencing.ErrZeroToken)
+	remembered("0x1:2")
+	_, err := g.Last(t.Context(), "")
+	require.ErrorIs(t, err, fencing.ErrBadResource)
 }

@@ -120,11 +120,6 @@ func (l lists) Read(ctx context.Context, name string) ([]string, fencing.Stamp, 
 
 func lines(s string) []string { return strings.Fields(s) }
 
-func (l lists) Override(ctx context.Context, name string, to fencing.Stamp, who, why string) error {
-	_, err := l.Guard.Override(ctx, name, to, who, why)
-	return err
-}
-
 func TestKeepsTheRule(t *testing.T) {
 	fencetest.Run(t, fencetest.Subject{New: func(t fencetest.TB) fencetest.Store { return store{t.TempDir()} }})
 }

@@ -24,8 +24,10 @@ var (
 	// ErrOwnerGone says that the znode of the owner's lock is gone: it has lost, and
 	// nothing was written.
 	ErrOwnerGone = errors.New("znodefence: the owner's lock node is gone")
-	errNoWrites  = errors.New("znodefence: Do was given no function")
-	errCrowded   = errors.New("znodefence: others have moved the memory at each of 1000 tries")
+	// ErrNotRead says that a write has no version that was read. Nothing was sent.
+	ErrNotRead  = errors.New("znodefence: no version that was read")
+	errNoWrites = errors.New("znodefence: Do was given no function")
+	errCrowded  = errors.New("znodefence: others have moved the memory at each of 1000 tries")
 )
 
 // Owner is a *zklock.Hold or an *election.Term.
@@ -253,12 +255,12 @@ func (t *try) settle(err error) error {
 	return fmt.Errorf("%w: the answer to command %s was lost (%w): %w", fencing.ErrUnknownOutcome, t.c.Stamp, t.lost, err)
 }
 
-// Raise refuses everything older than token from its return on, whatever older is
+// Raise refuses everything older than t from its return on, whatever older is
 // under way among it. It is what a new owner does before it reads. Its errors are
 // as those of Do; after one matching fencing.ErrUnknownOutcome raise it again.
-func (g *Guard) Raise(ctx context.Context, resource string, token fencing.Token) error {
+func (g *Guard) Raise(ctx context.Context, resource string, t fencing.Token) error {
 	return g.move(ctx, resource, func(m memory) (memory, error) {
-		floor, err := fencing.CheckRaise(m.Last, token)
+		floor, err := fencing.CheckRaise(m.Last, t)
 		return m.with(floor), fencing.Named(resource, err)
 	})
 }

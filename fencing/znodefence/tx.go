@@ -2,7 +2,6 @@ package znodefence
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -12,9 +11,6 @@ import (
 	"github.com/zkfence/zkfence/internal/session"
 	"github.com/zkfence/zkfence/zkconn"
 )
-
-// ErrNotRead says that a write has no version that was read. Nothing was sent.
-var ErrNotRead = errors.New("znodefence: no version that was read")
 
 // WriteError is a write that the server has refused; none of the command's was
 // applied.

@@ -57,11 +57,6 @@ func (l lists) Read(ctx context.Context, name string) ([]string, fencing.Stamp, 
 	return strings.Fields(string(content)), last, err
 }
 
-func (l lists) Override(ctx context.Context, name string, to fencing.Stamp, who, why string) error {
-	_, err := l.Guard.Override(ctx, name, to, who, why)
-	return err
-}
-
 func TestKeepsTheRule(t *testing.T) {
 	s := newServer(t)
 	store := s.open(s.config())
