@@ -42,6 +42,11 @@ type fault struct {
 	node         string // the one that it freed, if that is told
 }
 
+// acts reports whether the fault explains what happened at that time.
+func (f *fault) acts(at, grace time.Duration) bool {
+	return f.from <= at && (f.to < 0 || at <= f.to+grace)
+}
+
 // book is a history, sorted into what belongs together.
 type book struct {
 	attempts []*attempt // in the order in which they began
@@ -65,7 +70,11 @@ func gather(events []Event) *book {
 			b.gone[e.Worker] = e.At
 		case Fault:
 			f := &fault{name: e.Reason, worker: e.Worker, from: e.At, to: -1, frees: e.Frees, node: e.Node}
-			open[[2]string{e.Reason, e.Worker}] = f
+			k := [2]string{e.Reason, e.Worker}
+			if last := open[k]; last != nil && last.to < 0 {
+				last.to = e.At // or it would excuse losses for ever: one Healed is for the later
+			}
+			open[k] = f
 			b.faults = append(b.faults, f)
 		case Healed:
 			if f := open[[2]string{e.Reason, e.Worker}]; f != nil {

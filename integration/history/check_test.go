@@ -119,8 +119,13 @@ func TestEachRuleIsBrokenByWhatItNames(t *testing.T) {
 
 		{"AGrantWithinAnothersTrustAfterANodeOfNobodysWasDeleted", append(without(handover(), "A", history.Unlocking),
 			history.Event{At: 1500 * time.Microsecond, Kind: history.Fault, Reason: "delete", Node: "x-lock-0000000000", Frees: true}, of(510*ms, "A", 1, history.Unlocking)), []history.Rule{history.Overlap}},
+		{"AGrantWithinAnothersTrustAfterAWaitersNodeWasDeleted", append(without(handover(), "A", history.Unlocking),
+			history.Event{At: 6 * ms, Kind: history.Fault, Reason: "delete", Node: "c-lock-0000000003", Frees: true}, of(510*ms, "A", 1, history.Unlocking)), []history.Rule{history.Overlap}},
 		{"ALossWithoutAFault", append(without(handover(), "B", history.Unlocking), of(14*ms, "B", 1, history.Lost)), []history.Rule{history.Causeless}},
 		{"ALossByAnothersFault", append(without(handover(), "B", history.Unlocking), fault(0, history.Fault, "freeze", "A"), of(14*ms, "B", 1, history.Lost)), []history.Rule{history.Causeless}},
+		{"ALossAfterAnothersNodeWasDeleted", append(without(handover(), "B", history.Unlocking),
+			history.Event{At: 13 * ms, Kind: history.Fault, Reason: "delete", Node: "c-lock-0000000003", Frees: true}, of(14*ms, "B", 1, history.Lost)), []history.Rule{history.Causeless}},
+		{"ALossLongAfterTheLastOfTwoFaultsOfAName", append(without(handover(), "B", history.Unlocking), fault(0, history.Fault, "kill", ""), fault(1*ms, history.Fault, "kill", ""), fault(2*ms, history.Healed, "kill", ""), of(114*ms, "B", 1, history.Lost)), []history.Rule{history.Causeless}},
 		{"ALossLongAfterTheFault", append(without(handover(), "B", history.Unlocking), fault(0, history.Fault, "kill", ""), fault(1*ms, history.Healed, "kill", ""), of(114*ms, "B", 1, history.Lost)), []history.Rule{history.Causeless}},
 		{"ALossBeforeTheFault", append(without(handover(), "B", history.Unlocking), of(14*ms, "B", 1, history.Lost), fault(15*ms, history.Fault, "kill", "")), []history.Rule{history.Causeless}},
 

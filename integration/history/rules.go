@@ -26,8 +26,9 @@ func (b *book) overlaps() (found []Violation) {
 		for i, first := range holds {
 			end := first.end()
 			for _, f := range b.faults {
-				// A grant that was on its way when its node was deleted is told later.
-				if f.frees && (f.from >= first.granted || f.node != "" && f.node == first.node) {
+				// A grant that was on its way when its node was deleted is told later. That
+				// a waiter's was deleted frees nobody's.
+				if f.frees && (f.node == "" && f.from >= first.granted || f.node != "" && f.node == first.node) {
 					end = min(end, max(f.from, first.granted))
 				}
 			}
@@ -50,7 +51,7 @@ func (b *book) losses(grace time.Duration) (found []Violation) {
 			continue
 		}
 		caused := slices.ContainsFunc(b.faults, func(f *fault) bool {
-			return (f.worker == "" || f.worker == a.worker) && f.from <= a.lost && (f.to < 0 || a.lost <= f.to+grace)
+			return (f.worker == "" || f.worker == a.worker) && (f.node == "" || f.node == a.node) && f.acts(a.lost, grace)
 		})
 		if !caused {
 			found = append(found, Violation{Causeless, a.lost, fmt.Sprintf("%v of %s was lost: %s", a, a.path, a.reason)})

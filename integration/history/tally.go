@@ -88,8 +88,8 @@ func (t *tally) count(name string, r Row) { t.table.Add(Table{name: r}) }
 func (t *tally) cause(worker string, at time.Duration) *fault {
 	cause := &fault{name: None, from: at}
 	for _, f := range slices.Backward(t.faults) {
-		switch acts := f.from <= at && (f.to < 0 || at <= f.to+t.grace); {
-		case !acts:
+		switch {
+		case !f.acts(at, t.grace):
 		case f.worker != "" && f.worker == worker:
 			return f
 		case cause.name == None && (f.worker == "" || worker == ""):
