@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"testing"
@@ -85,5 +86,12 @@ func TestTheQuickStartIsTwoCommands(t *testing.T) {
 			commands = append(commands, command)
 		}
 	}
-	require.Equal(t, []string{"go run ./examples/handoff", "go test work"}, commands)
+	// Without more time than go test gives by itself, the stories of real ensembles end
+	// in a panic, which cleans nothing up.
+	require.Equal(t, []string{"go run ./examples/handoff", "go test -timeout 25m work"}, commands)
+	ci, err := os.ReadFile(filepath.Join(root(t), ".ci", "run"))
+	require.NoError(t, err)
+	for _, command := range commands {
+		require.Regexp(t, `(?m)^[^#\n]*\b`+regexp.QuoteMeta(command)+`( |$)`, string(ci))
+	}
 }
