@@ -34,6 +34,23 @@
 //	    an operator deletes nodes               TestAnOperatorDeletesNodes
 //	    faults at random                        TestRandomFaults
 //
+// # Ends of workers
+//
+//	a holder is killed                          TestAKilledHolderIsSucceededByTheNextInLine
+//	a waiter is killed                          TestAKilledWaiterDelaysNobodyBehindIt
+//	a leader is killed                          TestAKilledLeaderIsSucceeded
+//	a leader is paused                          TestAPausedLeaderIsSucceededAndLeadsAgain
+//
+// # Other libraries
+//
+//	four of them share a lock                   TestFourLibrariesShareOneLock
+//	other recipes in line with ours             TestOtherRecipesThatShareAPathWithOurs
+//	a selector beside our election              TestASelectorBesideOurElection
+//	a holder of theirs is killed                TestOursTakesOverFromAKilledNeighbour
+//	kazoo as it comes                           TestKazooHasToBeToldOfOurNames
+//	kazoo's own names and Curator               TestKazooHasToTakeNamesThatCuratorReads
+//	no line of contenders                       TestRecipesThatCannotShareAPathWithOurs
+//
 // # Running
 //
 // With -v a run ends with a table of what each kind of fault has done; without it go
