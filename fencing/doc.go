@@ -119,6 +119,15 @@
 //     start them: Tokens are larger again, and no resource needs to be touched.
 //     A standalone server has no epochs until it is run as an ensemble of one
 //     (standaloneEnabled=false).
+//
+//     The largest Token is the largest of what every guard on the lock's path
+//     remembers for each of its resources (the guards' Last, or their tables,
+//     keys and files) and of what refused owners' errors name as remembered; if
+//     in doubt, take a larger number. The files must stay those of the user
+//     that the servers run as, who write them anew at each election. Before any
+//     owner starts, create a node and look at its cZxid (create and stat of
+//     zkCli.sh): it must be above the largest Token.
+//
 //   - Reset the memory of each resource by hand, to the zero Stamp or to a
 //     Token of the new ensemble, as an override that is written down: who,
 //     when, from which Stamp to which. From then on nothing protects against
