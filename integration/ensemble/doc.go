@@ -2,7 +2,9 @@
 // breaks them in the ways that users meet.
 //
 // It is no way to run ZooKeeper: the servers keep nothing beyond the test, do not
-// wait for their disks, and listen without any authentication, on 127.0.0.1 alone.
+// wait for their disks, and listen without any authentication: for this machine on
+// 127.0.0.1, and for every container and process that reaches the engine's bridges,
+// on the bridges' addresses too.
 // What a fault does is done to real processes and real sockets, so it takes the
 // time that it takes; nothing here repeats to the instant. Package zktest does.
 //
@@ -16,7 +18,10 @@
 //
 // Every server has two: one on which its clients reach it, by a port of
 // 127.0.0.1 that stays the same for the life of the Ensemble, and an internal one
-// for the quorum. So a server can be cut off from the others while its clients
+// for the quorum. The first is an ordinary bridge, from which the servers reach what
+// the machine reaches. The second has fixed addresses, a /28 at random out of
+// 10.200.0.0 to 10.249.255.255: while it is there, the machine does not reach others
+// of the same addresses, in a VPN for instance. So a server can be cut off from the others while its clients
 // still reach it (Server.CutQuorum), the leader deposed without noticing it
 // (Ensemble.Depose), and one client be cut off from all servers, by a Route of its
 // own, while it keeps whatever else it talks to.
