@@ -151,16 +151,27 @@ func (s *story) try(p *worker.Process, do string) (history.Answer, error) {
 	return d.Answer, err
 }
 
-// end closes the workers, looks for what they have left behind, and returns what
-// the history says.
+// end lets the workers give back what they hold, looks for what they have left
+// behind, closes them, and returns what the history says.
 func (s *story) end() []history.Violation {
 	s.t.Helper()
+	var last []*worker.Pending
 	for _, p := range s.workers {
-		require.NoError(s.t, p.Close(), p.Name())
+		last = append(last, s.begin(p, worker.Unlock))
 	}
+	for _, pending := range last {
+		// That it holds nothing, or has lost it, is an answer.
+		if d, err := pending.Wait(s.within()); d.Order == 0 {
+			require.NoError(s.t, err)
+		}
+	}
+	// While their sessions live: the end of one takes along what was forgotten.
 	s.leftovers(s.path)
 	for _, path := range s.also {
 		s.leftovers(path)
+	}
+	for _, p := range s.workers {
+		require.NoError(s.t, p.Close(), p.Name())
 	}
 	return history.Check(s.log.Events(), s.grace())
 }
@@ -174,8 +185,8 @@ func (s *story) ended() {
 	require.Empty(s.t, s.end())
 }
 
-// leftovers notes what is on a path when nobody wants it any more. What
-// belongs to a session that was not closed has the session's time to go.
+// leftovers notes what is on a path when nobody wants it any more. What belongs to
+// a session that nobody keeps alive has the session's time to go.
 func (s *story) leftovers(path string) {
 	s.t.Helper()
 	conn := s.operator()
