@@ -3,6 +3,7 @@
 package story_test
 
 import (
+	"sync"
 	"testing"
 	"time"
 
@@ -29,6 +30,26 @@ func dropReplies(s *story, r *ensemble.Route, op zktest.Op) {
 	}
 }
 
+// carrier is closed at the end of the connection by which the first request of a kind
+// has come: whatever was on its way there has arrived, or never will.
+func (s *story) carrier(r *ensemble.Route, op zktest.Op) (gone <-chan struct{}) {
+	s.t.Helper()
+	closed := make(chan struct{})
+	var once sync.Once
+	for i := range s.ens.Servers() {
+		carries := 0
+		s.t.Cleanup(r.Proxy(i + 1).Follow(func(e zktest.Entry) {
+			switch {
+			case e.Kind == zktest.Asked && e.Op == op && carries == 0:
+				carries = e.Conn
+			case e.Kind == zktest.Closed && e.Conn == carries:
+				once.Do(func() { close(closed) })
+			}
+		}))
+	}
+	return closed
+}
+
 // Sequence 4: the node is created, the reply is lost, and the retry finds it.
 func TestALostAcquisitionReplyLeavesOneNode(t *testing.T) {
 	s := newStory(t, shared.Three(t), 6*time.Second, true)
@@ -40,6 +61,7 @@ func TestALostAcquisitionReplyLeavesOneNode(t *testing.T) {
 	s.await(0, "W1", history.Enrolled)
 	require.Equal(t, 2, count(s, route, zktest.OpCreateSession), "it had to connect again")
 	require.Equal(t, 1, count(s, route, zktest.OpCreate), "it has found what it had created")
+	s.fault(history.Healed, "replies lost", "W1")
 	route.Heal()
 	s.must(w2, worker.Unlock)
 	_, err := waiting.Wait(s.within())
@@ -64,12 +86,19 @@ func TestALateReleaseHarmsNoLaterHold(t *testing.T) {
 	for i := range s.ens.Servers() {
 		route.Proxy(i + 1).Freeze(zktest.ToServer)
 	}
+	gone := s.carrier(route, zktest.OpDelete)
 	release := s.begin(w1, worker.Unlock)
 	_, err := waiting.Wait(s.within())
 	require.NoError(t, err, "its session ends without the release")
 	require.True(t, s.must(w2, worker.Write, "w2").OK)
+	require.Equal(t, 1, count(s, route, zktest.OpDelete), "the release is on its way")
 	route.Heal()
 	s.fault(history.Healed, clientFrozen, "W1")
+	select {
+	case <-gone:
+	case <-s.within().Done():
+		require.Fail(t, "the late release is still under way")
+	}
 	// Whatever it is told: the session took the node along.
 	_, _ = release.Wait(s.within())
 
@@ -98,6 +127,7 @@ func TestLostKeeperRepliesEndNoHold(t *testing.T) {
 		require.Less(t, time.Now(), deadline, "three replies have been lost")
 		require.True(t, s.must(w1, worker.Write, "on and on").OK)
 	}
+	s.fault(history.Healed, "replies lost", "W1")
 	s.must(w1, worker.Unlock)
 	s.ended()
 	require.Zero(t, s.count("W1", history.Lost))
