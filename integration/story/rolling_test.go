@@ -31,10 +31,15 @@ func TestARollingRestartLosesNoHold(t *testing.T) {
 		require.NoError(t, server.Start(t.Context()))
 		require.NoError(t, s.ens.Await(t.Context()))
 		s.fault(history.Healed, "server restarted", "")
-		s.await(from, "", history.Granted)
+		for _, w := range s.workers {
+			s.await(from, w.Name(), history.Granted)
+		}
 	}
-	s.halt(cycles)
+	for i, d := range s.halt(cycles) {
+		require.GreaterOrEqual(t, d.Cycles, len(s.ens.Servers()), "%s has had its turn", s.workers[i].Name())
+	}
 	s.ended()
 	require.Zero(t, s.count("", history.Lost))
+	require.Zero(t, s.count("", history.Failed))
 	t.Log(s)
 }
