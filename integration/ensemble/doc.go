@@ -35,7 +35,8 @@
 // # Clean-up
 //
 // Containers and networks carry the label zkfence.ensemble, with the id of their
-// Ensemble; Close removes what carries its own. What a killed test binary left
+// Ensemble; Close removes what carries its own, and CloseAll, for a signal's sake, what
+// carries this process's, by the label zkfence.owner. What a killed test binary left
 // behind, the next Start on the same machine removes.
 //
 // testcontainers' own reaper is a container of an image of its own, which a

@@ -200,6 +200,27 @@ func (e *Ensemble) Close(ctx context.Context) error {
 	return errors.Join(e.clean(ctx), e.docker.Close())
 }
 
+// CloseAll removes all that this process has started, for one that must end at once,
+// by a signal say, and whose Ensembles are others' to close. They are of no use
+// afterwards, but closing them is no error. What is being started meanwhile can
+// remain; the next Start on this machine removes it. It takes 30 s at most, and
+// returns an error matching ErrNoEngine if no container engine answers.
+func CloseAll(ctx context.Context) error {
+	owner, err := owner()
+	if err != nil {
+		return err
+	}
+	docker, err := connect(ctx)
+	if err != nil {
+		return err
+	}
+	err = remove(ctx, docker, ownerLabel+"="+owner, func(map[string]string) bool { return true })
+	if err != nil {
+		err = fmt.Errorf("ensemble: clean-up: %w", err)
+	}
+	return errors.Join(err, docker.Close())
+}
+
 func (e *Ensemble) clean(ctx context.Context) error {
 	if err := remove(context.WithoutCancel(ctx), e.docker, ensembleLabel+"="+e.id, func(map[string]string) bool { return true }); err != nil {
 		return fmt.Errorf("ensemble: clean-up: %w", err)

@@ -26,9 +26,12 @@ type Shared struct {
 
 // Main runs the tests and returns what to exit with.
 func (s *Shared) Main(m *testing.M) int {
+	ctx := context.Background() // before the first test and after the last there is none to lend one
+	stop := closeAtSignal(ctx)
 	code := m.Run()
+	stop()
 	if s.ens != nil {
-		if err := s.ens.Close(context.Background()); err != nil { // no test is left to lend one
+		if err := s.ens.Close(ctx); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			code = 1
 		}
