@@ -34,7 +34,8 @@ type takeover struct {
 	stood  bool // the node was there at that moment
 
 	standby *campaign
-	over    bool // the old leader had been told when the standby won
+	over    bool          // the old leader had been told when the standby won
+	left    time.Duration // what its term could be trusted for just before
 }
 
 // standoff has a lead and b stand behind it.
@@ -69,6 +70,7 @@ func (s *scene) standoff(a, b string) *takeover {
 		c := o.standby
 		defer close(c.done)
 		c.term, c.err = next.Campaign(s.Ctx)
+		o.left = o.term.Remaining()
 		c.at, o.over = time.Now(), o.lead.Err() != nil
 	}()
 	s.Eventually(s.Timeout, func() bool { return len(s.Nodes()) == 2 }, "the standby's node")
@@ -105,7 +107,11 @@ func (o *takeover) play(within time.Duration) error {
 	switch {
 	case c.err != nil:
 		return c.err
-	case !o.over || !o.toldAt.Before(c.at):
+	case o.left > 0:
+		return fmt.Errorf("the standby led when the leader could trust its term for %v more", o.left)
+	// On a busy machine a context may end as late as its goroutines get to run; who
+	// asks the term is told the truth all the same.
+	case !o.s.Real && (!o.over || !o.toldAt.Before(c.at)):
 		return fmt.Errorf("the standby led at %v, the leader was told at %v", c.at, o.toldAt)
 	case c.term.Token().Compare(o.term.Token()) <= 0:
 		return fmt.Errorf("token %v after %v", c.term.Token(), o.term.Token())
