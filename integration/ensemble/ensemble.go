@@ -151,7 +151,7 @@ func (e *Ensemble) explain(ctx context.Context, err error) error {
 // noImage takes of why the first line alone: every server says the same.
 func noImage(image string, why error) error {
 	first, _, _ := strings.Cut(why.Error(), "\n")
-	return fmt.Errorf("%w: %s is not on this machine and cannot be fetched. Set %s to the name of one that is; on a Debian machine integration/image/build.sh makes one and prints its name: image=$(integration/image/build.sh) && %s=$image go test -timeout 25m work. (%s)", ErrNoImage, image, imageEnv, imageEnv, first)
+	return fmt.Errorf("%w: %s is not on this machine and cannot be fetched. Set %s to the name of one that is; on a Debian machine integration/image/build.sh makes one and prints its name: image=$(integration/image/build.sh) && %s=$image go test -p 1 -timeout 25m work. (%s)", ErrNoImage, image, imageEnv, imageEnv, first)
 }
 
 // Servers returns the servers, in the order of their ids.

@@ -88,7 +88,7 @@ func TestTheQuickStartIsTwoCommands(t *testing.T) {
 	}
 	// Without more time than go test gives by itself, the stories of real ensembles end
 	// in a panic, which cleans nothing up.
-	require.Equal(t, []string{"go run ./examples/handoff", "go test -timeout 25m work"}, commands)
+	require.Equal(t, []string{"go run ./examples/handoff", "go test -p 1 -timeout 25m work"}, commands)
 	ci, err := os.ReadFile(filepath.Join(root(t), ".ci", "run"))
 	require.NoError(t, err)
 	for _, command := range commands {
