@@ -15,10 +15,13 @@ type attempt struct {
 
 	began, granted, unlocking, released, lost, failed time.Duration
 
-	node    string        // the last that it enrolled with
-	token   fencing.Token // if granted
-	trusted time.Duration // the latest time up to which it was told that it holds
-	reason  string        // of the loss
+	node    string          // the last that it enrolled with
+	moves   []time.Duration // when it did so with another
+	token   fencing.Token   // if granted
+	trusted time.Duration   // the latest time up to which it was told that it holds
+	told    bool            // that it is trusted at all
+	revived time.Duration   // when it was told so after it had lost
+	reason  string          // of the loss
 }
 
 func (a *attempt) String() string { return fmt.Sprintf("%s's attempt %d", a.worker, a.id) }
@@ -85,7 +88,7 @@ func gather(events []Event) *book {
 			a := known[k]
 			if a == nil {
 				a = &attempt{worker: e.Worker, path: e.Path, id: e.Attempt, began: e.At,
-					granted: -1, unlocking: -1, released: -1, lost: -1, failed: -1, trusted: -1}
+					granted: -1, unlocking: -1, released: -1, lost: -1, failed: -1, trusted: -1, revived: -1}
 				known[k] = a
 				b.attempts = append(b.attempts, a)
 			}
@@ -98,11 +101,18 @@ func gather(events []Event) *book {
 func (a *attempt) add(e Event) {
 	switch e.Kind {
 	case Enrolled:
+		if a.node != "" && a.node != e.Node {
+			a.moves = append(a.moves, e.At)
+		}
 		a.node = e.Node
 	case Granted:
 		a.granted, a.token = e.At, e.Token
 		a.trusted = max(a.trusted, e.At)
 	case Belief:
+		a.told = true
+		if a.lost >= 0 && e.At > a.lost && a.revived < 0 {
+			a.revived = e.At
+		}
 		a.trusted = max(a.trusted, e.At+e.Remaining)
 	case Unlocking:
 		a.unlocking = e.At

@@ -15,8 +15,10 @@ type Rule string
 // The rules.
 const (
 	Backwards       Rule = "backwards"
+	Unowned         Rule = "unowned"
 	Overlap         Rule = "overlap"
 	Causeless       Rule = "causeless"
+	Revived         Rule = "revived"
 	Unfair          Rule = "unfair"
 	Orphan          Rule = "orphan"
 	Endless         Rule = "endless"
@@ -43,9 +45,12 @@ func Check(events []Event, grace time.Duration) []Violation {
 	inOrder := slices.Clone(events)
 	slices.SortStableFunc(inOrder, func(a, b Event) int { return cmp.Compare(a.At, b.At) })
 	b := gather(inOrder)
-	found = append(found, b.overlaps()...)
+	found = append(found, b.unowned(inOrder)...)
+	found = append(found, b.overlaps(grace)...)
 	found = append(found, b.losses(grace)...)
-	found = append(found, b.unfair()...)
+	found = append(found, b.moves(grace)...)
+	found = append(found, b.revived()...)
+	found = append(found, b.unfair(grace)...)
 	found = append(found, b.endless()...)
 	found = append(found, linearizable(inOrder)...)
 	for _, e := range inOrder {

@@ -41,6 +41,13 @@ func granted(at time.Duration, worker string, attempt, n uint64) history.Event {
 	return e
 }
 
+// anew is a grant at another path.
+func anew(at time.Duration, worker string, n uint64) history.Event {
+	e := granted(at, worker, 1, n)
+	e.Path = "/anew"
+	return e
+}
+
 func belief(at time.Duration, worker string, attempt uint64, left time.Duration) history.Event {
 	e := of(at, worker, attempt, history.Belief)
 	e.Remaining = left
@@ -49,6 +56,12 @@ func belief(at time.Duration, worker string, attempt uint64, left time.Duration)
 
 func accepted(at time.Duration, s fencing.Stamp) history.Event {
 	return history.Event{At: at, Kind: history.Accepted, Stamp: s}
+}
+
+// taken adds that a worker's write was sent, and accepted.
+func taken(events []history.Event, at time.Duration, worker string, s fencing.Stamp) []history.Event {
+	c := history.Command{Call: history.Write, Stamp: s, Value: s.String()}
+	return append(events, command(at, worker, uint64(at), c), accepted(at+1, s))
 }
 
 func fault(at time.Duration, kind history.Kind, name, worker string) history.Event {
@@ -76,6 +89,19 @@ func handover() []history.Event {
 		command(12*ms, "B", 1, history.Command{Call: history.Read}),
 		answer(13*ms, "B", 1, history.Answer{OK: true, Last: stamp(10, 1), Value: "a"}),
 		of(14*ms, "B", 1, history.Unlocking), of(15*ms, "B", 1, history.Released),
+	}
+}
+
+// stoppedInTheGrant is a history in which A was granted the lock and stopped before
+// it could say so; its session has ended, and B holds, when it goes on.
+func stoppedInTheGrant() []history.Event {
+	return []history.Event{
+		of(0, "A", 1, history.Began), enrolled(1*ms, "A", 1, "a-lock-0000000001"),
+		fault(2*ms, history.Fault, "stopped", "A"),
+		of(3*ms, "B", 1, history.Began), enrolled(4*ms, "B", 1, "b-lock-0000000002"),
+		granted(20*ms, "B", 1, 11), belief(21*ms, "B", 1, 500*ms),
+		granted(30*ms, "A", 1, 10), fault(31*ms, history.Healed, "stopped", "A"), of(32*ms, "A", 1, history.Lost),
+		of(40*ms, "B", 1, history.Unlocking), of(41*ms, "B", 1, history.Released),
 	}
 }
 
@@ -109,9 +135,9 @@ func TestEachRuleIsBrokenByWhatItNames(t *testing.T) {
 		events []history.Event
 		want   []history.Rule
 	}{
-		{"AnOlderOwnersCommandIsAccepted", append(handover(), accepted(20*ms, stamp(11, 1)), accepted(21*ms, stamp(10, 2))), []history.Rule{history.Backwards}},
+		{"AnOlderOwnersCommandIsAccepted", taken(taken(handover(), 20*ms, "B", stamp(11, 1)), 21*ms, "A", stamp(10, 2)), []history.Rule{history.Backwards}},
 		{"ACommandIsAcceptedTwice", append(handover(), accepted(20*ms, stamp(10, 1))), []history.Rule{history.Backwards}},
-		{"ACommandIsAcceptedAfterALaterOne", append(handover(), accepted(20*ms, stamp(11, 2)), accepted(21*ms, stamp(11, 1))), []history.Rule{history.Backwards}},
+		{"ACommandIsAcceptedAfterALaterOne", taken(taken(handover(), 20*ms, "B", stamp(11, 2)), 21*ms, "B", stamp(11, 1)), []history.Rule{history.Backwards}},
 
 		// A's unlock is not to be seen, so its promise of 500 ms stands.
 		{"AGrantWithinAnothersTrust", append(without(handover(), "A", history.Unlocking), of(510*ms, "A", 1, history.Unlocking)), []history.Rule{history.Overlap}},
@@ -126,6 +152,11 @@ func TestEachRuleIsBrokenByWhatItNames(t *testing.T) {
 		{"ALossAfterAnothersNodeWasDeleted", append(without(handover(), "B", history.Unlocking),
 			history.Event{At: 13 * ms, Kind: history.Fault, Reason: "delete", Node: "c-lock-0000000003", Frees: true}, of(14*ms, "B", 1, history.Lost)), []history.Rule{history.Causeless}},
 		{"ALossLongAfterTheLastOfTwoFaultsOfAName", append(without(handover(), "B", history.Unlocking), fault(0, history.Fault, "kill", ""), fault(1*ms, history.Fault, "kill", ""), fault(2*ms, history.Healed, "kill", ""), of(114*ms, "B", 1, history.Lost)), []history.Rule{history.Causeless}},
+		{"AWaiterLosesItsPlace", append(handover(), enrolled(6*ms, "B", 1, "b-lock-0000000003")), []history.Rule{history.Causeless}},
+		{"ATrustAfterTheLoss", append(without(handover(), "B", history.Unlocking), fault(0, history.Fault, "kill", ""), of(12*ms, "B", 1, history.Lost), belief(13*ms, "B", 1, 1*ms)), []history.Rule{history.Revived}},
+		{"ACommandIsAcceptedWithATokenOfNobodys", taken(handover(), 20*ms, "B", stamp(12, 1)), []history.Rule{history.Unowned}},
+		{"ACommandIsAcceptedWithAnothersToken", taken(handover(), 20*ms, "A", stamp(11, 1)), []history.Rule{history.Unowned}},
+		{"ACommandIsAcceptedThatNobodyHasSent", append(handover(), accepted(20*ms, stamp(11, 1))), []history.Rule{history.Unowned}},
 		{"ALossLongAfterTheFault", append(without(handover(), "B", history.Unlocking), fault(0, history.Fault, "kill", ""), fault(1*ms, history.Healed, "kill", ""), of(114*ms, "B", 1, history.Lost)), []history.Rule{history.Causeless}},
 		{"ALossBeforeTheFault", append(without(handover(), "B", history.Unlocking), of(14*ms, "B", 1, history.Lost), fault(15*ms, history.Fault, "kill", "")), []history.Rule{history.Causeless}},
 
@@ -142,6 +173,11 @@ func TestEachRuleIsBrokenByWhatItNames(t *testing.T) {
 		{"AHoldNeverEnds", without(without(handover(), "B", history.Unlocking), "B", history.Released), []history.Rule{history.Endless}},
 		{"AReleaseNeverEnds", without(handover(), "B", history.Released), []history.Rule{history.Endless}},
 
+		// It holds both at once, told or not.
+		{"AGrantToldAfterAStopThatIsTrusted", append(stoppedInTheGrant(), belief(30*ms, "A", 1, 1*ms)), []history.Rule{history.Unfair, history.Overlap}},
+		{"AGrantToldAfterNoStop", append(without(stoppedInTheGrant(), "A", history.Fault), fault(19*ms, history.Fault, "cut", "")), []history.Rule{history.Unfair, history.Overlap}},
+		{"AGrantToldAfterALaterStop", append(without(stoppedInTheGrant(), "A", history.Fault), fault(25*ms, history.Fault, "stopped", "A")), []history.Rule{history.Unfair, history.Overlap}},
+
 		{"AReadIsStale", append(handover(),
 			command(20*ms, "B", 2, history.Command{Call: history.Read}),
 			answer(21*ms, "B", 2, history.Answer{OK: true, Last: stamp(10, 1), Value: "never written"})), []history.Rule{history.NotLinearizable}},
@@ -150,9 +186,9 @@ func TestEachRuleIsBrokenByWhatItNames(t *testing.T) {
 			answer(21*ms, "B", 2, history.Answer{Refused: history.Stale, Last: stamp(10, 1)}),
 			command(22*ms, "B", 3, history.Command{Call: history.Read}),
 			answer(23*ms, "B", 3, history.Answer{OK: true, Last: stamp(10, 1), Value: "late"})), []history.Rule{history.NotLinearizable}},
-		{"ACommandOlderThanTheOverrideIsAccepted", append(handover(),
-			history.Event{At: 20 * ms, Kind: history.Override, Worker: "operator", Reason: "rebuilt", Stamp: stamp(5, 0)},
-			accepted(22*ms, stamp(4, 1))), []history.Rule{history.Backwards}},
+		{"ACommandOlderThanTheOverrideIsAccepted", taken(append(handover(), anew(19*ms, "C", 4), fault(24*ms, history.Gone, "", "C"),
+			history.Event{At: 20 * ms, Kind: history.Override, Worker: "operator", Reason: "rebuilt", Stamp: stamp(5, 0)}),
+			22*ms, "C", stamp(4, 1)), []history.Rule{history.Backwards}},
 		{"ASupersededWriteIsCalledADuplicate", append(handover(),
 			command(20*ms, "A", 2, history.Command{Call: history.Write, Stamp: stamp(10, 3), Value: "c"}),
 			answer(21*ms, "A", 2, history.Answer{OK: true, Last: stamp(10, 3)}),
@@ -181,8 +217,13 @@ func TestWhatIsAllowed(t *testing.T) {
 			history.Event{At: 5 * ms, Kind: history.Fault, Reason: "delete", Frees: true}, of(20*ms, "A", 1, history.Lost)),
 		"AGrantThatIsToldAfterItsNodeWasDeleted": append(without(handover(), "A", history.Unlocking),
 			history.Event{At: 1500 * time.Microsecond, Kind: history.Fault, Reason: "delete", Node: "a-lock-0000000001", Frees: true}, of(20*ms, "A", 1, history.Lost)),
-		"AKilledWorkerOwesNothing": append(without(without(handover(), "B", history.Unlocking), "B", history.Released), fault(20*ms, history.Gone, "", "B")),
+		"AWaiterLosesItsPlaceByAFault": append(handover(), fault(5*ms, history.Fault, "cut", "B"), enrolled(6*ms, "B", 1, "b-lock-0000000003")),
+		"ANodeThatIsToldTwice":         append(handover(), enrolled(9*ms, "B", 1, "b-lock-0000000002")),
+		"AGrantThatIsToldAfterAStop":   stoppedInTheGrant(),
+		"ATrustInTheInstantOfTheLoss":  append(without(handover(), "B", history.Unlocking), fault(0, history.Fault, "kill", ""), of(12*ms, "B", 1, history.Lost), belief(12*ms, "B", 1, 1*ms)),
+		"AKilledWorkerOwesNothing":     append(without(without(handover(), "B", history.Unlocking), "B", history.Released), fault(20*ms, history.Gone, "", "B")),
 		"AnOlderCommandIsAcceptedAfterAnOverride": append(handover(),
+			anew(19*ms, "C", 4), fault(24*ms, history.Gone, "", "C"),
 			history.Event{At: 20 * ms, Kind: history.Override, Worker: "operator", Reason: "rebuilt", Stamp: stamp(3, 0)},
 			command(21*ms, "C", 1, history.Command{Call: history.Write, Stamp: stamp(4, 1), Value: "anew"}),
 			accepted(22*ms, stamp(4, 1)),
@@ -203,9 +244,11 @@ func TestWhatIsAllowed(t *testing.T) {
 			command(22*ms, "A", 3, history.Command{Call: history.Read}),
 			answer(23*ms, "A", 3, history.Answer{OK: true, Last: stamp(10, 1), Value: "a"})),
 		"AResourceKnowsNothingOfAnother": append(handover(),
-			history.Event{At: 20 * ms, Kind: history.Accepted, Resource: "other", Stamp: stamp(9, 1)},
-			history.Event{At: 20 * ms, Kind: history.Sent, Worker: "A", Resource: "other", Op: 1, Command: history.Command{Call: history.Read}},
-			history.Event{At: 21 * ms, Kind: history.Answered, Worker: "A", Resource: "other", Op: 1, Answer: history.Answer{OK: true}}),
+			anew(19*ms, "C", 9), fault(24*ms, history.Gone, "", "C"),
+			history.Event{At: 20 * ms, Kind: history.Sent, Worker: "C", Resource: "other", Op: 1, Command: history.Command{Call: history.Write, Stamp: stamp(9, 1)}},
+			history.Event{At: 21 * ms, Kind: history.Accepted, Resource: "other", Stamp: stamp(9, 1)},
+			history.Event{At: 22 * ms, Kind: history.Sent, Worker: "A", Resource: "other", Op: 1, Command: history.Command{Call: history.Read}},
+			history.Event{At: 23 * ms, Kind: history.Answered, Worker: "A", Resource: "other", Op: 1, Answer: history.Answer{OK: true, Last: stamp(9, 1)}}),
 		"AGrantThatIsGivenBackUnused": append(handover(),
 			of(20*ms, "A", 2, history.Began), enrolled(21*ms, "A", 2, "c-lock-0000000003"), granted(22*ms, "A", 2, 12), of(23*ms, "A", 2, history.Released)),
 	} {

@@ -7,12 +7,16 @@
 // Times are of one clock that all processes share, CLOCK_MONOTONIC of one machine.
 // An event that begins something carries the time before it was done, one that
 // tells a fact the time after it was learned, so that scheduling can hide a
-// violation as long as itself but never make one up.
+// violation as long as itself but never make one up. One fact can be learned long
+// before it is told: a worker is stopped by a Fault just after a grant. Where it goes
+// on too late to be trusted, that grant is put in no order with those since.
 //
 // # Rules
 //
 //   - Backwards: the resource has accepted a command older than one that it had
 //     accepted, or the same twice.
+//   - Unowned: the resource has accepted a command that nobody had sent to whom its
+//     token was granted.
 //   - Overlap: a hold was granted while another's trust lasted. Trust is a promise
 //     in time: at a Belief the holder was told that nobody else could be granted the
 //     lock for as long as Remaining says. It ends early by an Unlock or a reported
@@ -20,7 +24,8 @@
 //     process that is stopped makes no new promises; those that it had been given
 //     hold while it is stopped, so it is not exempt from them.
 //   - Causeless: a hold was lost while no Fault was there to be its cause, nor had
-//     one been healed within the grace time.
+//     one been healed within the grace time. Or a waiter's place in line was.
+//   - Revived: a holder was told that it is trusted after it had lost.
 //   - Unfair: a contender was granted the lock before another that had stood in
 //     front of it, with the same node, until it was granted in turn.
 //   - Orphan: a node was there after the last contender had left.

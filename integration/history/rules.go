@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"github.com/zkfence/zkfence/fencing"
 )
 
 // holds returns the granted attempts of each path, in the order of their grants.
@@ -21,7 +23,16 @@ func (b *book) holds() map[string][]*attempt {
 	return holds
 }
 
-func (b *book) overlaps() (found []Violation) {
+// late reports whether next may have been granted before first and have told it
+// after: its worker was stopped in between, by a fault of its own, and when it went
+// on its trust was over, so that it was never told of any.
+func (b *book) late(next, first *attempt, grace time.Duration) bool {
+	return !next.told && slices.ContainsFunc(b.faults, func(f *fault) bool {
+		return f.worker == next.worker && f.acts(first.granted, grace)
+	})
+}
+
+func (b *book) overlaps(grace time.Duration) (found []Violation) {
 	for _, holds := range b.holds() {
 		for i, first := range holds {
 			end := first.end()
@@ -35,6 +46,9 @@ func (b *book) overlaps() (found []Violation) {
 			for _, next := range holds[i+1:] {
 				if next.granted >= end {
 					break
+				}
+				if b.late(next, first, grace) {
+					continue
 				}
 				found = append(found, Violation{Overlap, next.granted, fmt.Sprintf(
 					"%v of %s was granted %v before the trust of %v was over", next, next.path, end-next.granted, first)})
@@ -60,15 +74,70 @@ func (b *book) losses(grace time.Duration) (found []Violation) {
 	return found
 }
 
+// moves wants a cause for each place in line that was lost. What cuts one server or
+// one worker off can cost others their sessions, and who holds nothing was promised
+// nothing: any fault will do. Once it is healed the session has the grace time to
+// end, and the next one as long to be there.
+func (b *book) moves(grace time.Duration) (found []Violation) {
+	for _, a := range b.attempts {
+		for _, at := range a.moves {
+			if !slices.ContainsFunc(b.faults, func(f *fault) bool { return f.acts(at, 2*grace) }) {
+				found = append(found, Violation{Causeless, at, fmt.Sprintf("%v of %s has lost its place and stands with %s", a, a.path, a.node)})
+			}
+		}
+	}
+	return found
+}
+
+func (b *book) revived() (found []Violation) {
+	for _, a := range b.attempts {
+		if a.revived >= 0 {
+			found = append(found, Violation{Revived, a.revived, fmt.Sprintf("%v of %s was trusted %v after it was lost", a, a.path, a.revived-a.lost)})
+		}
+	}
+	return found
+}
+
+// unowned wants somebody to have sent each accepted command who was granted its
+// token. Who holds tells of the grant before he sends anything.
+func (b *book) unowned(events []Event) (found []Violation) {
+	type owner struct {
+		worker string
+		token  fencing.Token
+	}
+	type command struct {
+		resource string
+		stamp    fencing.Stamp
+	}
+	owners := map[owner]bool{}
+	for _, a := range b.attempts {
+		if a.granted >= 0 {
+			owners[owner{a.worker, a.token}] = true
+		}
+	}
+	rightful := map[command]bool{}
+	for _, e := range events {
+		if e.Kind == Sent && owners[owner{e.Worker, e.Command.Stamp.Token}] {
+			rightful[command{e.Resource, e.Command.Stamp}] = true
+		}
+	}
+	for _, e := range events {
+		if e.Kind == Accepted && !rightful[command{e.Resource, e.Stamp}] {
+			found = append(found, Violation{Unowned, e.At, fmt.Sprintf("%v accepted, which nobody has sent who was granted its token", e.Stamp)})
+		}
+	}
+	return found
+}
+
 // unfair goes by the tokens: a node's is the zxid at which it was created, so it is
 // the order in which contenders came, and who is granted with the node that it came
 // with had a session that lived. A rebuilt ensemble counts zxids anew: what comes
 // after is another history.
-func (b *book) unfair() (found []Violation) {
+func (b *book) unfair(grace time.Duration) (found []Violation) {
 	for _, holds := range b.holds() {
 		for i, first := range holds {
 			for _, next := range holds[i+1:] {
-				if next.token.Compare(first.token) <= 0 {
+				if next.token.Compare(first.token) <= 0 && !b.late(next, first, grace) {
 					found = append(found, Violation{Unfair, first.granted, fmt.Sprintf(
 						"%v (%v, %s) was granted before %v (%v, %s)", first, first.token, first.node, next, next.token, next.node)})
 				}

@@ -13,7 +13,7 @@ import (
 type Row struct {
 	Injected  int
 	Lost      int           // holds
-	Takeovers int           // grants to the next, after such a loss
+	Takeovers int           // grants to another, next after such a loss
 	Longest   time.Duration // from the fault to such a takeover
 	Refused   int           // stale writes
 	Backwards int           // steps of what a resource has accepted
@@ -111,7 +111,7 @@ func (t *tally) takeovers(b *book, holds []*attempt) {
 			continue
 		}
 		r := Row{Lost: 1}
-		if i+1 == len(holds) {
+		if i+1 == len(holds) || holds[i+1].worker == a.worker {
 			t.count(t.cause(a.worker, lost).name, r)
 			continue
 		}

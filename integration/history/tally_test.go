@@ -44,6 +44,9 @@ func TestTheTally(t *testing.T) {
 			granted(1*ms, "A", 1, 10), fault(2*ms, history.Fault, "killed", "A"), fault(3*ms, history.Gone, "", "A"), granted(9*ms, "B", 1, 11),
 			of(10*ms, "B", 1, history.Unlocking), fault(11*ms, history.Fault, "killed", "B"), fault(12*ms, history.Gone, "", "B"),
 		}, history.Table{"killed": {Injected: 2, Lost: 1, Takeovers: 1, Longest: 7 * ms}}},
+		"WhoComesInAgainHasTakenOverFromNobody": {[]history.Event{
+			granted(1*ms, "A", 1, 10), fault(2*ms, history.Fault, "cut", "A"), of(3*ms, "A", 1, history.Lost), granted(9*ms, "A", 2, 11), granted(15*ms, "B", 1, 12),
+		}, history.Table{"cut": {Injected: 1, Lost: 1}}},
 		"AnAcceptedStepBackwards": {append(takeover(), accepted(17*ms, stamp(10, 3))), history.Table{"stopped": {Injected: 1, Lost: 1, Takeovers: 1, Longest: 6 * ms, Refused: 1, Backwards: 1}}},
 	} {
 		t.Run(name, func(t *testing.T) { require.Equal(t, c.want, history.Tally(c.events, grace)) })
