@@ -5,6 +5,7 @@ package worker
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/zkfence/zkfence/integration/history"
@@ -12,7 +13,10 @@ import (
 
 const lockTimeout = time.Minute
 
-var errNoHold = errors.New("holds nothing")
+var (
+	errNoHold  = errors.New("holds nothing")
+	errWaitsOn = fmt.Errorf("not granted in %v", lockTimeout)
+)
 
 func (w *worker) lock(ctx context.Context) error {
 	if w.hold != nil {
@@ -20,7 +24,7 @@ func (w *worker) lock(ctx context.Context) error {
 	}
 	w.attempt++
 	w.place.of(w.attempt, history.Event{Kind: history.Began})
-	ctx, cancel := context.WithTimeout(ctx, lockTimeout)
+	ctx, cancel := context.WithTimeoutCause(ctx, lockTimeout, errWaitsOn)
 	defer cancel()
 	hold, err := w.mutex.Lock(ctx)
 	if err != nil {

@@ -4,15 +4,20 @@ package worker
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 )
 
 // cycle holds again and again. A loss, a refusal and a lock that was not granted
-// are part of the story, and the history's to judge.
+// are part of the story, and the history's to judge. A wait that does not end is no
+// part of any: tried anew it would look like a failed attempt and a late grant, and
+// hide a waiter whom nobody wakes.
 func (w *worker) cycle(ctx context.Context) (n int, err error) {
 	for !w.halt.Load() {
-		if w.lock(ctx) != nil {
+		if err := w.lock(ctx); errors.Is(err, errWaitsOn) {
+			return n, err
+		} else if err != nil {
 			continue
 		}
 		for i, call := range []string{Raise, Read, Write, Write} {

@@ -218,11 +218,24 @@ func (p *Process) Kill() error {
 	return err
 }
 
+// closeTimeout is longer than a worker takes that waits for the lock when it is told
+// to end: the rest of that wait, an unlock, and the close of its session.
+const closeTimeout = lockTimeout + 3*endTimeout
+
 // Close lets the process give back what it holds, close its session and end, and
-// waits for that.
-func (p *Process) Close() error {
+// waits for that. One that does not end is killed, which is an error.
+func (p *Process) Close() error { return p.close(closeTimeout) }
+
+func (p *Process) close(within time.Duration) error {
 	err := p.in.Close()
-	<-p.ended
+	timer := time.NewTimer(within)
+	defer timer.Stop()
+	select {
+	case <-p.ended:
+	case <-timer.C:
+		err = errors.Join(err, fmt.Errorf("has not ended within %v of being told to", within), p.cmd.Process.Kill())
+		<-p.ended
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return errors.Join(err, p.err, p.cmd.Wait())
