@@ -1,8 +1,10 @@
 import java.io.BufferedReader;
 import java.io.InputStreamReader;
 import java.nio.charset.StandardCharsets;
+import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
+import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
 import org.apache.curator.framework.CuratorFramework;
@@ -123,14 +125,33 @@ public class CuratorNeighbour {
         System.out.println(word + " " + System.nanoTime() + " " + rest);
     }
 
+    /** What the parent orders, until "" says that it has ended or closed its end. */
+    static BlockingQueue<String> orders() {
+        BlockingQueue<String> orders = new LinkedBlockingQueue<>();
+        Thread reader = new Thread(() -> {
+            BufferedReader in = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
+            try {
+                for (String order = in.readLine(); order != null; order = in.readLine()) orders.add(order);
+                orders.add("");
+                Thread.sleep(10_000);
+            } catch (Exception e) {
+                say("failed", e);
+            }
+            Runtime.getRuntime().halt(1); // who waits for a lock would redial the servers for ever
+        });
+        reader.setDaemon(true);
+        reader.start();
+        return orders;
+    }
+
     public static void main(String[] args) throws Exception {
         CuratorFramework client = CuratorFrameworkFactory.newClient(args[1], Integer.parseInt(args[2]), 5_000, new RetryNTimes(200, 50));
         client.start();
         if (!client.blockUntilConnected(30, TimeUnit.SECONDS)) throw new IllegalStateException("not connected");
         Recipe recipe = recipe(args[0], client, args[3], args[4]);
         say("ready", client.getZookeeperClient().getZooKeeper().getSessionId());
-        BufferedReader in = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
-        for (String order = in.readLine(); order != null; order = in.readLine()) {
+        BlockingQueue<String> orders = orders();
+        for (String order = orders.take(); !order.isEmpty(); order = orders.take()) {
             try {
                 switch (order) {
                     case "lock":

@@ -41,6 +41,18 @@ func run(args []string, in io.Reader, out io.Writer) error {
 	if err != nil {
 		return err
 	}
+	orders, read := make(chan string), make(chan error, 1)
+	go func() {
+		lines := bufio.NewScanner(in)
+		for lines.Scan() {
+			orders <- lines.Text()
+		}
+		read <- lines.Err()
+		close(orders)
+		// Who waits for a lock would redial the servers for ever.
+		<-time.After(10 * time.Second)
+		os.Exit(1)
+	}()
 	conn, events, err := zk.Connect(servers, time.Duration(ms)*time.Millisecond, zk.WithLogger(silent{}))
 	if err != nil {
 		return err
@@ -67,9 +79,8 @@ func run(args []string, in io.Reader, out io.Writer) error {
 	}
 	say("ready", conn.SessionID())
 	lock := zk.NewLock(conn, path, zk.WorldACL(zk.PermAll))
-	lines := bufio.NewScanner(in)
-	for lines.Scan() {
-		switch lines.Text() {
+	for order := range orders {
+		switch order {
 		case "lock":
 			say("began")
 			do("granted", func() error { return lock.LockWithData([]byte(name)) })
@@ -77,10 +88,10 @@ func run(args []string, in io.Reader, out io.Writer) error {
 			say("unlocking")
 			do("released", lock.Unlock)
 		default:
-			return fmt.Errorf("unknown order %q", lines.Text())
+			return fmt.Errorf("unknown order %q", order)
 		}
 	}
-	return lines.Err()
+	return <-read
 }
 
 type silent struct{}

@@ -1,6 +1,8 @@
 """A contender of kazoo's that does what its parent orders, one line each, and says
 when it did so: words, and the clock that all processes of a machine share."""
 import logging
+import os
+import queue
 import sys
 import threading
 import time
@@ -48,6 +50,22 @@ def say(word, *rest):
     print(word, time.clock_gettime_ns(time.CLOCK_MONOTONIC), *rest, flush=True)
 
 
+def orders():
+    """What the parent orders, until it ends or closes its end. Who waits for a lock
+    then would redial the servers for ever."""
+    todo = queue.Queue()
+
+    def read():
+        for line in sys.stdin:
+            todo.put(line.strip())
+        todo.put(None)
+        time.sleep(10)
+        os._exit(1)
+
+    threading.Thread(target=read, daemon=True).start()
+    return iter(todo.get, None)
+
+
 def main(recipe, servers, milliseconds, path, name):
     client = KazooClient(
         hosts=servers,
@@ -66,11 +84,11 @@ def main(recipe, servers, milliseconds, path, name):
         "semaphore": lambda: client.Semaphore(path, name, max_leases=2),
     }[recipe]()
     say("ready", client.client_id[0])
-    for order in sys.stdin:
+    for order in orders():
         first, then, do = {
             "lock": ("began", "granted", lock.acquire),
             "unlock": ("unlocking", "released", lock.release),
-        }[order.strip()]
+        }[order]
         say(first)
         try:
             do()

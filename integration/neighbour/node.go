@@ -66,6 +66,10 @@ func (p *Process) node(ctx context.Context) (place, error) {
 func (w *Pending) Enrolled(ctx context.Context) (fencing.Token, error) {
 	p := w.p
 	dir := p.Recipe.directory(p.Path)
+	// The operator's server may still have the node of its last hold.
+	if _, err := p.Operator.Sync(dir); err != nil {
+		return fencing.Token{}, fmt.Errorf("%s: sync: %w", p.Name, err)
+	}
 	for {
 		children, _, change, err := p.Operator.ChildrenW(dir)
 		if errors.Is(err, zk.ErrNoNode) {
