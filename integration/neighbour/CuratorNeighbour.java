@@ -105,7 +105,8 @@ public class CuratorNeighbour {
         }
 
         public void unlock() throws Exception {
-            latch.close();
+            latch.close(); // deletes its node in the background
+            client.checkExists().forPath(path); // answered after that, as requests of one session are
         }
     }
 
