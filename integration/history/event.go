@@ -14,7 +14,7 @@ const (
 	Began     Kind = "began"     // it will call Lock now
 	Enrolled  Kind = "enrolled"  // has Node; once more after a lost session
 	Granted   Kind = "granted"   // holds with Token
-	Belief    Kind = "belief"    // was told that Remaining trusted time is left, from At on
+	Belief    Kind = "belief"    // was told that Remaining trusted time is left, from At on, and the State
 	Unlocking Kind = "unlocking" // it will call Unlock now
 	Released  Kind = "released"  // nothing of the attempt will be left
 	Lost      Kind = "lost"      // the hold is over, for Reason
@@ -48,6 +48,7 @@ type Event struct {
 	Node      string        `json:",omitempty"`
 	Token     fencing.Token `json:",omitzero"`
 	Remaining time.Duration `json:",omitempty"`
+	State     string        `json:",omitempty"` // of a Belief, as the lock spells it; for reading, as time passes between the two
 	Reason    string        `json:",omitempty"`
 	Frees     bool          `json:",omitempty"` // a Fault that ends holds which had trust left
 
