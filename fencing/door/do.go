@@ -78,12 +78,28 @@ func (d *Door) Do(ctx context.Context, c Command, run func(context.Context) (out
 	if err := d.unsettled(r, c.Resource); err != nil {
 		return Answer{}, errors.Join(err, d.raise(r, c.Resource, floor))
 	}
-	if p := r.pending; p != nil && p.Stamp == c.Stamp && !c.Repeatable {
-		return Answer{}, d.unknown(c, errors.New("its answer was lost"))
+	// Nothing at or before a lost Stamp runs, but the last lost one if it is Repeatable
+	// and none has been let through after it: to be carried out twice it must come right
+	// after itself. Without this {7,1} is lost, {7,2} fails or is lost as well, and
+	// {7,1} runs once more, perhaps behind {7,2}, and is told to be well.
+	again, lost := done, r.lost
+	if p := r.pending; p != nil {
+		switch order := c.Stamp.Compare(p.Stamp); {
+		case order < 0:
+			return Answer{}, d.unknown(c, fmt.Errorf("the answer to the later %s was lost", p.Stamp))
+		case order == 0 && !c.Repeatable:
+			return Answer{}, d.unknown(c, errors.New("its answer was lost"))
+		case order == 0:
+			again = true
+		default:
+			lost = p.Stamp
+		}
 	}
-	again := r.pending != nil && r.pending.Stamp == c.Stamp || done
+	if c.Stamp.Compare(r.lost) <= 0 {
+		return Answer{}, d.unknown(c, fmt.Errorf("the answer to %s was lost, and a later one has been let through", r.lost))
+	}
 	// Before it runs: who finds the file after a crash must know what may have run.
-	if err := d.remember(r, entry{Resource: c.Resource, Last: floor, Pending: &pending{c.Stamp, c.OpID}}); err != nil {
+	if err := d.remember(r, entry{Resource: c.Resource, Last: floor, Pending: &pending{c.Stamp, c.OpID}, Lost: lost}); err != nil {
 		return Answer{}, err
 	}
 	return d.run(ctx, r, c, floor, again, run)
@@ -110,7 +126,7 @@ func (d *Door) run(ctx context.Context, r *room, c Command, floor fencing.Stamp,
 	case err != nil && again: // the file says already that nobody knows
 		return Answer{}, d.unknown(c, fmt.Errorf("the answer to an earlier try was lost, and this one failed: %w", err))
 	case err != nil:
-		if noted := d.remember(r, entry{Resource: c.Resource, Last: floor, Failed: c.OpID}); noted != nil {
+		if noted := d.remember(r, entry{Resource: c.Resource, Last: floor, Lost: r.lost, Failed: c.OpID}); noted != nil {
 			lost()
 			return Answer{}, errors.Join(err, noted)
 		}

@@ -32,7 +32,9 @@
 //   - the same Stamp runs again if the command is Repeatable, that is, if to carry
 //     it out twice is the same as once. Else its outcome stays unknown;
 //   - a later Stamp runs, of this owner or the next. Who sends one has read the
-//     resource, and knows. The lost one is superseded then;
+//     resource, and knows. The lost one, and what is older, does not run from then on,
+//     Repeatable or not: it is superseded if the later one succeeds, else its outcome
+//     stays unknown;
 //   - its operation ID, if it had one, answers as its Stamp: again if Repeatable,
 //     else with fencing.ErrUnknownOutcome, under any Token.
 //

@@ -210,7 +210,7 @@ func (d *Door) raise(r *room, resource string, floor fencing.Stamp) error {
 	if floor == r.last {
 		return nil
 	}
-	return d.remember(r, entry{Resource: resource, Last: floor, Pending: r.pending})
+	return d.remember(r, entry{Resource: resource, Last: floor, Pending: r.pending, Lost: r.lost})
 }
 
 // entries is all that is remembered. The caller has mu and logging.

@@ -38,7 +38,7 @@ func memory(d *Door) string {
 	if r == nil {
 		return "nothing"
 	}
-	return fmt.Sprint(r.last, string(r.answer), r.ops, r.order, len(r.overrides), r.pending)
+	return fmt.Sprint(r.last, string(r.answer), r.ops, r.order, len(r.overrides), r.pending, r.lost)
 }
 
 // The process, or the machine, stops at any byte of the file: what had been answered

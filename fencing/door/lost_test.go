@@ -230,3 +230,66 @@ func TestOutcomesAndOperationsAreBounded(t *testing.T) {
 	require.NoError(t, err)
 	s.ran(1)
 }
+
+// A later command that failed used to wipe the lost one before it from the memory: the
+// payment {7,1} is lost and may have been made; {7,2} is refused by the resource; then
+// {7,1} ran a second time and was told to be well. Whoever sends it again breaks the
+// rule for retries, and must not be told nil for it all the same.
+func TestALostCommandIsNotForgottenByALaterOne(t *testing.T) {
+	errRefused := errors.New("refused by the resource")
+	for name, later := range map[string]func(*scene) error{
+		"Failed": func(s *scene) error {
+			_, err := s.do(Command{Stamp: at(t, 7, 3), OpID: "later"}, errRefused)
+			require.ErrorIs(t, err, errRefused)
+			return nil
+		},
+		"Lost": func(s *scene) error {
+			_, err := s.do(Command{Stamp: at(t, 7, 3)}, errLost)
+			s.time = s.time.Add(settle)
+			return err
+		},
+		"LostThenFailed": func(s *scene) error {
+			_, err := s.do(Command{Stamp: at(t, 7, 3)}, errLost)
+			s.time = s.time.Add(settle)
+			_, failed := s.do(Command{Stamp: at(t, 7, 4)}, errRefused)
+			require.ErrorIs(t, failed, errRefused)
+			return err
+		},
+	} {
+		for _, repeatable := range []bool{false, true} {
+			t.Run(name+map[bool]string{true: "Repeatable"}[repeatable], func(t *testing.T) {
+				s := newScene(t)
+				lost := Command{Stamp: at(t, 7, 2), Repeatable: repeatable}
+				_, err := s.do(lost, errLost)
+				require.ErrorIs(t, err, fencing.ErrUnknownOutcome)
+				s.time = s.time.Add(settle)
+				if err := later(s); err != nil {
+					require.ErrorIs(t, err, fencing.ErrUnknownOutcome)
+				}
+				s.runs = 0
+				for _, then := range []func(){func() {}, s.reopen, s.writeAnew} {
+					then()
+					s.time = s.time.Add(settle)
+					for _, seq := range []uint64{2, 1} { // 1 would land behind what 2 may have written
+						_, err = s.do(Command{Stamp: at(t, 7, seq), Repeatable: repeatable}, nil)
+						require.ErrorIs(t, err, fencing.ErrUnknownOutcome)
+						require.NotErrorIs(t, err, fencing.ErrStale)
+					}
+					s.ran(0)
+				}
+				_, err = s.do(Command{Stamp: at(t, 7, 5)}, nil)
+				require.NoError(t, err)
+				_, err = s.do(lost, nil)
+				require.ErrorIs(t, err, fencing.ErrSuperseded)
+				s.ran(1)
+			})
+		}
+	}
+}
+
+// writeAnew has the file say what is remembered, and no more, and opens it.
+func (s *scene) writeAnew() {
+	s.Helper()
+	require.NoError(s, s.journal.replace(s.entries()))
+	s.reopen()
+}

@@ -9,8 +9,9 @@ import (
 // state is what is remembered of one resource.
 type state struct {
 	last      fencing.Stamp
-	answer    []byte   // of the command that last is; nil if it was not kept
-	pending   *pending // was let through, and has not been answered
+	answer    []byte        // of the command that last is; nil if it was not kept
+	pending   *pending      // was let through, and has not been answered
+	lost      fencing.Stamp // the last before pending whose answer was lost; zero if a later one has succeeded
 	ops       map[string]outcome
 	order     []string // of ops, oldest first
 	overrides []fencing.Override
@@ -27,12 +28,13 @@ type outcome struct {
 	Unknown bool   `json:"unknown,omitempty"`
 }
 
-// entry is one change, a line of the file. Last and Pending are what holds after
-// it; the rest is added to what there is.
+// entry is one change, a line of the file. Last, Pending and Lost are what holds
+// after it; the rest is added to what there is.
 type entry struct {
 	Resource string            `json:"resource"`
 	Last     fencing.Stamp     `json:"last"`
 	Pending  *pending          `json:"pending,omitempty"`
+	Lost     fencing.Stamp     `json:"lost,omitzero"`
 	Outcome  *outcome          `json:"outcome,omitempty"`
 	Failed   string            `json:"failed,omitempty"` // this operation did not take effect
 	Override *fencing.Override `json:"override,omitempty"`
@@ -42,7 +44,7 @@ func (s *state) apply(e entry, maxOps int) {
 	if e.Last != s.last {
 		s.answer = nil
 	}
-	s.last, s.pending = e.Last, e.Pending
+	s.last, s.pending, s.lost = e.Last, e.Pending, e.Lost
 	if p := e.Pending; p != nil && p.OpID != "" {
 		s.keep(outcome{OpID: p.OpID, Unknown: true}, maxOps)
 	}
@@ -87,6 +89,6 @@ func (s *state) entries(resource string) []entry {
 		o := s.ops[id]
 		all = append(all, entry{Resource: resource, Last: s.last, Outcome: &o})
 	}
-	end := entry{Resource: resource, Last: s.last, Pending: s.pending, Outcome: &outcome{Bytes: s.answer}}
+	end := entry{Resource: resource, Last: s.last, Pending: s.pending, Lost: s.lost, Outcome: &outcome{Bytes: s.answer}}
 	return append(all, end)
 }
