@@ -115,6 +115,12 @@ func refused(err error, tried bool, failed func(metadata.MD) error) error {
 // had begun; one matching fencing.ErrUnknownOutcome, that it does not know. It sees
 // the Stamp by fencing.StampFromContext.
 //
+// When a handler has returned, nothing of the command may go on: what it writes later
+// lands behind commands that were let through meanwhile. A handler, or an interceptor
+// between, that gives up waiting for what goes on returns an error matching
+// fencing.ErrUnknownOutcome, and the Door needs a Settle as long as that can still
+// write; a status of DeadlineExceeded or Unavailable says "not applied" as any other.
+//
 // Chain it behind authentication.
 func UnaryServer(c Config) (grpc.UnaryServerInterceptor, error) {
 	c, err := c.checked()

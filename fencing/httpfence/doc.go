@@ -28,8 +28,9 @@
 //	413              the body is longer than MaxBody
 //	428              no Fence-Stamp
 //	500              the memory failed, and the command has not run
-//	502              unknown outcome: it may have been applied, see package door; or,
-//	                 of another type, the service was not reached and it has not run
+//	502              unknown outcome: it may have been applied, see package door; a
+//	                 handler's own 503 or 504 says no more; or, of another type, the
+//	                 service was not reached and it has not run
 //	503              with Retry-After: an earlier command's answer was lost and it can
 //	                 still take effect; or the request's time was over before its turn.
 //	                 The command has not run.

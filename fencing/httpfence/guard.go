@@ -74,8 +74,13 @@ var errNotApplied = errors.New("httpfence: the handler has not applied it")
 // for each resource, and for reads. next runs in this process: 2xx, 302 and 303 say
 // that it has applied the command, any other status that it has not, and that it has
 // undone what it had begun (a ServeMux redirects with 301 and 307 what it has not
-// shown to anybody). Of a panic the outcome is unknown. next sees the Stamp by
-// fencing.StampFromContext.
+// shown to anybody). Of a panic, and with 503 or 504, the outcome is unknown. next
+// sees the Stamp by fencing.StampFromContext.
+//
+// When next has returned, nothing of the command may go on: what it writes later
+// lands behind commands that were let through meanwhile. An http.TimeoutHandler lets
+// its handler go on: with one in next, give the Door a Settle as long as the handler
+// can still write.
 //
 // Put it behind authentication. The Door's memory should last as long as next's data.
 func Guard(next http.Handler, c Config) (http.Handler, error) {
@@ -86,12 +91,20 @@ func Guard(next http.Handler, c Config) (http.Handler, error) {
 	if next == nil {
 		return nil, errors.New("httpfence: Guard: the handler is nil")
 	}
-	return &guard{Config: c, next: next, around: next.ServeHTTP, judge: func(a *answer) error {
-		if !saysApplied(a.status) {
-			return errNotApplied
-		}
+	return &guard{Config: c, next: next, around: next.ServeHTTP, judge: judgeHandler}, nil
+}
+
+// judgeHandler believes no 503 and 504: a handler that gives up waiting says so and
+// what it waited for goes on. As "not applied" it would let {8,1} in at once, and
+// {7,1}, whose time was over, would write behind it.
+func judgeHandler(a *answer) error {
+	switch {
+	case saysApplied(a.status):
 		return nil
-	}}, nil
+	case a.status == http.StatusServiceUnavailable, a.status == http.StatusGatewayTimeout:
+		return fmt.Errorf("%w: the handler answered with %d, and what it has begun may go on", fencing.ErrUnknownOutcome, a.status)
+	}
+	return errNotApplied
 }
 
 func saysApplied(status int) bool {
