@@ -28,6 +28,9 @@
 //	STAMP_MALFORMED, ZERO_TOKEN, ZERO_SEQ, BAD_RESOURCE, BAD_OP   INVALID_ARGUMENT
 //	NOT_RUN                    UNAVAILABLE or INTERNAL: the memory, or the time, has failed
 //
+// An ErrorInfo of this domain in a handler's own error is the word of a guard further
+// down, on another memory, and is taken out.
+//
 // The client interceptors make of it an error that matches package fencing's by
 // errors.Is and errors.As and still has its status. An error on which the guard has
 // said nothing (the connection broke, the deadline came first, the server could not be

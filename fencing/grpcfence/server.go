@@ -101,7 +101,7 @@ func refused(err error, tried bool, failed func(metadata.MD) error) error {
 		if lost := failed(metadata.Pairs(outcomeKey, "failed")); lost != nil {
 			return toStatus(fmt.Errorf("%w: %w", err, lost))
 		}
-		return own.error
+		return disown(own.error)
 	case tried && (errors.Is(err, fencing.ErrStale) || errors.Is(err, fencing.ErrSuperseded)):
 		// What became of the earlier try nobody here knows any more.
 		return toStatus(fmt.Errorf("%w: this is not its first try: %w", fencing.ErrUnknownOutcome, err))
@@ -143,7 +143,10 @@ func UnaryServer(c Config) (grpc.UnaryServerInterceptor, error) {
 			}
 			return pack(resp), nil
 		})
-		if err != nil && !errors.Is(err, fencing.ErrDuplicate) {
+		// A handler's own error can match ErrDuplicate, of a guard further down: as this
+		// door's word it would end in an OK for what was not applied.
+		var own failure
+		if err != nil && (errors.As(err, &own) || !errors.Is(err, fencing.ErrDuplicate)) {
 			return nil, refused(err, tried, func(md metadata.MD) error { return grpc.SetTrailer(ctx, md) })
 		}
 		if !did.Recorded {

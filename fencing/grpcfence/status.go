@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -11,6 +12,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/protoadapt"
+	"google.golang.org/protobuf/types/known/anypb"
 	"google.golang.org/protobuf/types/known/durationpb"
 
 	"github.com/zkfence/zkfence/fencing"
@@ -74,6 +76,26 @@ func toStatus(err error) error {
 		return s.Err() // its code says the most of it
 	}
 	return detailed.Err()
+}
+
+// disown takes from a handler's error what a client would take for this guard's word,
+// of a guard further down: with {7,1} not applied here, that one's DUPLICATE would be
+// told as a success.
+func disown(err error) error {
+	s, ok := status.FromError(err)
+	if !ok {
+		return err
+	}
+	p := s.Proto() // a copy
+	before := len(p.GetDetails())
+	p.Details = slices.DeleteFunc(p.GetDetails(), func(detail *anypb.Any) bool {
+		info := new(errdetails.ErrorInfo)
+		return detail.MessageIs(info) && detail.UnmarshalTo(info) == nil && info.GetDomain() == domain
+	})
+	if len(p.GetDetails()) == before {
+		return err
+	}
+	return status.ErrorProto(p)
 }
 
 // refusal is what a client gets: fencing's error, which still has its status.

@@ -3,8 +3,10 @@ package httpfence
 import (
 	"bytes"
 	"encoding/json"
+	"mime"
 	"net/http"
 	"strconv"
+	"strings"
 )
 
 // answer holds back what a handler says, up to limit bytes.
@@ -56,9 +58,33 @@ type head struct {
 	Header http.Header `json:"header"`
 }
 
+// disown takes from a handler's answer what a client would take for this guard's word,
+// of a guard further down: with {7,1} not applied here, that one's "duplicate" would be
+// told as a success.
+func (a *answer) disown() {
+	for name := range a.sent {
+		if http.CanonicalHeaderKey(name) == RecordedHeader {
+			delete(a.sent, name)
+		}
+	}
+	mediaType, _, err := mime.ParseMediaType(a.sent.Get("Content-Type"))
+	if err != nil || mediaType != problemType {
+		return
+	}
+	var p struct {
+		Type string `json:"type"`
+	}
+	// What is encoded cannot be read here, and perhaps by the client.
+	err = json.Unmarshal(a.body.Bytes(), &p)
+	if a.sent.Get("Content-Encoding") != "" || err == nil && strings.HasPrefix(p.Type, typePrefix) {
+		a.sent.Set("Content-Type", "application/json")
+	}
+}
+
 // encode returns nil if it would be longer than the limit.
 func (a *answer) encode() []byte {
 	a.WriteHeader(http.StatusOK) // if the handler did not say anything
+	a.disown()
 	text, err := json.Marshal(head{a.status, a.sent})
 	if err != nil || a.over || len(text)+1+a.body.Len() > a.limit {
 		a.over = true

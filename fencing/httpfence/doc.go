@@ -37,7 +37,9 @@
 //
 // Those are problem documents (RFC 9457) with the members resource, presented and
 // highest where there are such. [Error] makes of a response what package fencing
-// calls it.
+// calls it. Of an answer to a command that is its handler's, or the service's, such a
+// document becomes application/json, and Fence-Recorded goes: they are the word of a
+// guard further down, on another memory.
 //
 // # A command
 //
