@@ -104,6 +104,8 @@ func unsent(r *http.Request, err error) bool {
 // Raise raises the floor of the resource that a POST to url would write, before its
 // new owner reads it. The client needs no Transport for it. The error is as of
 // Error; one without an answer matches fencing.ErrUnknownOutcome, and is sent again.
+// Where no guard stands that is an error too, and the service there has got a POST with
+// no body.
 func Raise(ctx context.Context, client *http.Client, url string, t fencing.Token) error {
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, url, nil)
 	if err != nil {
@@ -121,8 +123,10 @@ func Raise(ctx context.Context, client *http.Client, url string, t fencing.Token
 	if err := Error(resp); err != nil {
 		return err
 	}
-	if resp.StatusCode != http.StatusNoContent {
-		return fmt.Errorf("httpfence: raise of %s was answered with %s: no guard stands there", url, resp.Status)
+	// A 204 alone many a service says to a POST: with no floor raised the old owner
+	// writes on while the new one reads.
+	if said, _, err := one(resp.Header, RaisedHeader); err != nil || said != t.String() || resp.StatusCode != http.StatusNoContent {
+		return fmt.Errorf("httpfence: raise of %s to %s was answered with %s and %s %q: no guard stands there, and what does may have taken it for a command", url, t, resp.Status, RaisedHeader, said)
 	}
 	return nil
 }

@@ -161,3 +161,27 @@ func TestARaiseThatMeetsNoGuardIsAnError(t *testing.T) {
 	err := httpfence.Raise(t.Context(), &http.Client{Transport: transport}, server.URL, at(t, 10, 0).Token)
 	require.ErrorContains(t, err, "no guard")
 }
+
+// A service without a guard that answers a POST with 204, as many do, was taken for a
+// guard that had raised its floor: the new owner went on to read while the old one
+// could still write.
+func TestARaiseBelievesOnlyAGuard(t *testing.T) {
+	for name, said := range map[string]string{"Nothing": "", "AnotherToken": "0x9", "NoToken": "yes"} {
+		transport := &http.Transport{}
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			if said != "" {
+				w.Header().Set(httpfence.RaisedHeader, said)
+			}
+			w.WriteHeader(http.StatusNoContent)
+		}))
+		err := httpfence.Raise(t.Context(), &http.Client{Transport: transport}, server.URL, at(t, 10, 0).Token)
+		transport.CloseIdleConnections()
+		server.Close()
+		require.ErrorContains(t, err, "no guard", name)
+	}
+	d := newDesk(t, created)
+	resp := d.send(http.MethodPost, "", httpfence.RaiseHeader, "0xa")
+	require.Equal(t, http.StatusNoContent, resp.StatusCode)
+	require.Equal(t, "0xa", resp.Header.Get(httpfence.RaisedHeader))
+	require.Empty(t, d.send(http.MethodPost, "", httpfence.RaiseHeader, "0x9").Header.Get(httpfence.RaisedHeader), "it was refused")
+}

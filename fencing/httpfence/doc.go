@@ -15,6 +15,7 @@
 //	Fence-Stamp: 0x200000007:3   the command's Stamp
 //	Fence-Op: pay-17             optional: its operation ID, percent-encoded UTF-8
 //	Fence-Raise: 0x200000007     instead of both: raise the floor, run nothing
+//	Fence-Raised: 0x200000007    with the 204 to that: it has been
 //	Fence-Recorded: 0x200000007:3   in an answer: it was recorded when the command was
 //	                             applied, and this is the Stamp remembered now
 //

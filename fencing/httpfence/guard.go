@@ -154,6 +154,7 @@ func (g *guard) raise(w http.ResponseWriter, r *http.Request, resource, text str
 		refuse(w, err)
 		return
 	}
+	w.Header().Set(RaisedHeader, t.String())
 	w.WriteHeader(http.StatusNoContent)
 }
 

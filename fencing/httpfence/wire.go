@@ -13,6 +13,7 @@ const (
 	StampHeader    = "Fence-Stamp"
 	OpHeader       = "Fence-Op"
 	RaiseHeader    = "Fence-Raise"
+	RaisedHeader   = "Fence-Raised"
 	RecordedHeader = "Fence-Recorded"
 )
 
