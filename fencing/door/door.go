@@ -113,6 +113,13 @@ func Open(path string, o Options) (*Door, error) {
 	if err != nil {
 		return nil, err
 	}
+	// Not the file's size: what is over in it would be taken for what is remembered, and
+	// lives too short to double it would let it grow for ever.
+	text, err := compact(d.entries())
+	if err != nil {
+		return nil, errors.Join(err, d.journal.close())
+	}
+	d.journal.base = int64(len(text))
 	for _, r := range d.rooms {
 		r.settled = d.now().Add(d.options.Settle) // nobody knows when it was sent
 	}

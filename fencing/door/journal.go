@@ -17,7 +17,7 @@ const header = "zkfence door 1\n"
 type journal struct {
 	path       string
 	file, lock *os.File
-	size, base int64 // now, and after it was last written anew
+	size, base int64 // now, and as it was last written anew, or would have been at Open
 	failed     error // nothing can be promised any more
 }
 
@@ -63,7 +63,6 @@ func (j *journal) read(apply func(entry)) error {
 		return err
 	}
 	j.size = int64(len(header) + good)
-	j.base = j.size
 	// What a crash has cut short goes, or the next line would stand behind it.
 	if err := j.file.Truncate(j.size); err != nil {
 		return err
@@ -159,14 +158,23 @@ func (j *journal) rewrite(entries []entry) {
 	}
 }
 
-func (j *journal) replace(entries []entry) (err error) {
+// compact is a file with these entries alone.
+func compact(entries []entry) ([]byte, error) {
 	text := []byte(header)
 	for _, e := range entries {
 		line, err := encode(e)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		text = append(text, line...)
+	}
+	return text, nil
+}
+
+func (j *journal) replace(entries []entry) (err error) {
+	text, err := compact(entries)
+	if err != nil {
+		return err
 	}
 	fresh, err := os.OpenFile(j.path+".new", os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {

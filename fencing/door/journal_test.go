@@ -130,6 +130,27 @@ func TestTheFileIsWrittenAnewWhenItHasGrown(t *testing.T) {
 	require.NoFileExists(t, s.path+".new")
 }
 
+// A file counted as written anew when it was opened, with all that it had gathered: a
+// process that is started again before that has doubled never wrote it anew, and the
+// file of one Stamp grew with every life.
+func TestShortLivesDoNotLetTheFileGrow(t *testing.T) {
+	s := newScene(t)
+	var most int64
+	for life := range uint64(8) {
+		for i := range uint64(10) {
+			_, err := s.Do(t.Context(), Command{Resource: "r", Stamp: at(t, 1, life*10+i+1)}, func(context.Context) ([]byte, error) { return make([]byte, 60<<10), nil })
+			require.NoError(t, err)
+			info, err := os.Stat(s.path)
+			require.NoError(t, err)
+			most = max(most, info.Size())
+		}
+		before := memory(s.Door)
+		s.reopen()
+		require.Equal(t, before, memory(s.Door))
+	}
+	require.Less(t, most, int64(5<<18), "6.5 MB have been written, and 80 KB are remembered")
+}
+
 func TestOneDoorToAFile(t *testing.T) {
 	s := newScene(t)
 	_, err := Open(s.path, Options{})
