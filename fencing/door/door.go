@@ -64,6 +64,10 @@ type room struct {
 	// A channel and not a mutex: whoever queues for a slow command must be able to
 	// leave when its context ends.
 	turn chan struct{}
+	// How many wait for the turn or have it, under Door.mu. While there is one the room
+	// stays: if it went, the next would find another with a turn of its own, and two
+	// commands would run at once.
+	inside int
 	// Written under Door.mu by whoever has the turn.
 	state
 	settled time.Time // from then on the pending command has taken effect, or never will
@@ -112,6 +116,11 @@ func Open(path string, o Options) (*Door, error) {
 	})
 	if err != nil {
 		return nil, err
+	}
+	for name, r := range d.rooms { // the file can name who was refused as it was written anew
+		if r.empty() {
+			delete(d.rooms, name)
+		}
 	}
 	// Not the file's size: what is over in it would be taken for what is remembered, and
 	// lives too short to double it would let it grow for ever.
@@ -178,6 +187,7 @@ func (d *Door) enter(ctx context.Context, resource string) (r *room, leave func(
 		return nil, nil, fencing.Named(resource, ErrClosed)
 	}
 	r = d.room(resource)
+	r.inside++
 	d.inside.Add(1)
 	d.mu.Unlock()
 	select {
@@ -185,13 +195,24 @@ func (d *Door) enter(ctx context.Context, resource string) (r *room, leave func(
 		// With both ready, select tosses a coin: a command whose ctx has ended must
 		// not run half of the time.
 		if ctx.Err() == nil {
-			return r, func() { <-r.turn; d.inside.Done() }, nil
+			return r, func() { <-r.turn; d.left(r, resource) }, nil
 		}
 		<-r.turn
 	case <-ctx.Done():
 	}
-	d.inside.Done()
+	d.left(r, resource)
 	return nil, nil, fencing.Named(resource, fmt.Errorf("door: waiting for the turn: %w", context.Cause(ctx)))
+}
+
+// left takes note that somebody has gone, after the turn was given back. A room of which
+// nothing is remembered goes with the last: anybody can come with any name.
+func (d *Door) left(r *room, resource string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if r.inside--; r.inside == 0 && r.empty() {
+		delete(d.rooms, resource)
+	}
+	d.inside.Done()
 }
 
 // remember makes e durable, then true. The caller has the turn of the resource.

@@ -40,6 +40,11 @@ type entry struct {
 	Override *fencing.Override `json:"override,omitempty"`
 }
 
+// empty: it says no more than that of a resource nobody has come to.
+func (s *state) empty() bool {
+	return s.last == fencing.Stamp{} && s.answer == nil && s.pending == nil && s.lost == fencing.Stamp{} && len(s.ops) == 0 && len(s.overrides) == 0
+}
+
 func (s *state) apply(e entry, maxOps int) {
 	if e.Last != s.last {
 		s.answer = nil
