@@ -263,6 +263,9 @@ func TestALostCommandIsNotForgottenByALaterOne(t *testing.T) {
 				_, err := s.do(lost, errLost)
 				require.ErrorIs(t, err, fencing.ErrUnknownOutcome)
 				s.time = s.time.Add(settle)
+				_, err = s.do(Command{Stamp: at(t, 7, 1), Repeatable: repeatable}, nil)
+				require.ErrorIs(t, err, fencing.ErrUnknownOutcome, "it would land behind what 2 may have written")
+				s.ran(1)
 				if err := later(s); err != nil {
 					require.ErrorIs(t, err, fencing.ErrUnknownOutcome)
 				}
@@ -270,7 +273,7 @@ func TestALostCommandIsNotForgottenByALaterOne(t *testing.T) {
 				for _, then := range []func(){func() {}, s.reopen, s.writeAnew} {
 					then()
 					s.time = s.time.Add(settle)
-					for _, seq := range []uint64{2, 1} { // 1 would land behind what 2 may have written
+					for _, seq := range []uint64{2, 1} {
 						_, err = s.do(Command{Stamp: at(t, 7, seq), Repeatable: repeatable}, nil)
 						require.ErrorIs(t, err, fencing.ErrUnknownOutcome)
 						require.NotErrorIs(t, err, fencing.ErrStale)

@@ -166,13 +166,15 @@ func TestARaiseThatMeetsNoGuardIsAnError(t *testing.T) {
 // guard that had raised its floor: the new owner went on to read while the old one
 // could still write.
 func TestARaiseBelievesOnlyAGuard(t *testing.T) {
-	for name, said := range map[string]string{"Nothing": "", "AnotherToken": "0x9", "NoToken": "yes"} {
+	for name, said := range map[string]string{"Nothing": "", "AnotherToken": "0x9", "NoToken": "yes", "NotSo": "0xa"} {
 		transport := &http.Transport{}
 		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			if said != "" {
 				w.Header().Set(httpfence.RaisedHeader, said)
 			}
-			w.WriteHeader(http.StatusNoContent)
+			if name != "NotSo" {
+				w.WriteHeader(http.StatusNoContent)
+			}
 		}))
 		err := httpfence.Raise(t.Context(), &http.Client{Transport: transport}, server.URL, at(t, 10, 0).Token)
 		transport.CloseIdleConnections()

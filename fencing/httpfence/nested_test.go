@@ -1,11 +1,14 @@
 package httpfence_test
 
 import (
+	"compress/gzip"
 	"net/http"
+	"net/http/httptest"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/zkfence/zkfence/fencing"
 	"github.com/zkfence/zkfence/fencing/httpfence"
 )
 
@@ -18,12 +21,6 @@ func TestAGuardFurtherDownIsNotThisGuardsWord(t *testing.T) {
 	for name, next := range map[string]http.HandlerFunc{
 		"Problem": func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", "application/problem+json; charset=utf-8")
-			w.WriteHeader(http.StatusConflict)
-			_, _ = w.Write([]byte(problem))
-		},
-		"Encoded": func(w http.ResponseWriter, _ *http.Request) { // a client may decode it
-			w.Header().Set("Content-Type", "application/problem+json")
-			w.Header().Set("Content-Encoding", "identity")
 			w.WriteHeader(http.StatusConflict)
 			_, _ = w.Write([]byte(problem))
 		},
@@ -53,6 +50,29 @@ func TestAGuardFurtherDownIsNotThisGuardsWord(t *testing.T) {
 			require.JSONEq(t, problem, text(t, resp), "it is the handler's answer all the same")
 		})
 	}
+}
+
+// The guard cannot read what is compressed, and net/http's client does.
+func TestAGuardFurtherDownIsNotThisGuardsWordCompressed(t *testing.T) {
+	server := httptest.NewServer(newDesk(t, func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/problem+json")
+		w.Header().Set("Content-Encoding", "gzip")
+		w.WriteHeader(http.StatusConflict)
+		z := gzip.NewWriter(w)
+		_, _ = z.Write([]byte(`{"type":"tag:zkfence.github.io,2026:duplicate","presented":"0xa:1","highest":"0xa:1"}`))
+		_ = z.Close()
+	}))
+	defer server.Close()
+	transport := &http.Transport{}
+	defer transport.CloseIdleConnections()
+	r, err := http.NewRequestWithContext(fencing.WithStamp(t.Context(), at(t, 10, 1)), http.MethodPut, server.URL, nil)
+	require.NoError(t, err)
+	resp, err := (&http.Client{Transport: httpfence.Transport{Base: transport}}).Do(r)
+	require.NoError(t, err)
+	defer func() { require.NoError(t, resp.Body.Close()) }()
+	require.NoError(t, httpfence.Error(resp))
+	require.True(t, resp.Uncompressed)
+	require.Contains(t, text(t, resp), "duplicate")
 }
 
 // Problems of the handler's own stay what they are.
