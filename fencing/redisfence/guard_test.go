@@ -97,6 +97,48 @@ func TestACommandThatSpoilsItsMemoryIsUnknown(t *testing.T) {
 	require.ErrorContains(t, err, "19 digits")
 }
 
+// The command had run and Redis takes nothing back, then the note of its operation ID
+// failed: the server's error was told as that of a command that was not applied, and
+// whoever believed it paid twice.
+func TestAnErrorBehindTheCommandIsUnknown(t *testing.T) {
+	c, _ := connect(t, &redis.Options{})
+	ctx := t.Context()
+	require.NoError(t, c.FlushAll(ctx).Err())
+	undo := context.WithoutCancel(ctx)
+	require.NoError(t, c.Do(ctx, "ACL", "SETUSER", "nolist", "on", "nopass", "~*", "+@all", "-rpush").Err())
+	t.Cleanup(func() {
+		again := redis.NewClient(&redis.Options{Addr: server(t)})
+		require.NoError(t, again.Do(undo, "ACL", "DELUSER", "nolist").Err())
+		require.NoError(t, again.Close())
+	})
+	_, g := connect(t, &redis.Options{Username: "nolist", Password: "any"})
+	key := redisfence.Key("r", "n")
+	pay := func(g *redisfence.Guard, seq uint64) (string, error) {
+		return g.Run(ctx, redisfence.Command{Resource: "r", Stamp: at(t, 10, seq), OpID: "pay"}, lua(t, `return redis.call('INCR', keys[1])`), []string{key})
+	}
+	_, err := pay(g, 1)
+	require.ErrorIs(t, err, fencing.ErrUnknownOutcome)
+	require.Equal(t, "1", c.Get(ctx, key).Val())
+	outcome, err := pay(g, 2)
+	require.NoError(t, err, "what was noted before the error is known")
+	require.Equal(t, "1", outcome)
+	require.Equal(t, "1", c.Get(ctx, key).Val())
+}
+
+// The list of operations held something else: that was found behind the command,
+// where it is too late, and can be found before.
+func TestASpoiltOrderIsFoundBeforeTheCommand(t *testing.T) {
+	c, g := connect(t, &redis.Options{})
+	ctx := t.Context()
+	require.NoError(t, c.FlushAll(ctx).Err())
+	require.NoError(t, c.Set(ctx, "zkfence:{r}:order", "x", 0).Err())
+	key := redisfence.Key("r", "n")
+	_, err := g.Run(ctx, redisfence.Command{Resource: "r", Stamp: at(t, 10, 1), OpID: "pay"}, lua(t, `return redis.call('INCR', keys[1])`), []string{key})
+	require.ErrorContains(t, err, "WRONGTYPE")
+	require.NotErrorIs(t, err, fencing.ErrUnknownOutcome)
+	require.Zero(t, c.Exists(ctx, key).Val())
+}
+
 // A memory that is full, and a replica that was taken for the primary.
 func TestAServerThatRefusesWritesChangesNothing(t *testing.T) {
 	c, g := connect(t, &redis.Options{MaxRetries: -1})

@@ -10,6 +10,7 @@ if seq == ZERO then return {'refused', have, had} end
 if op ~= '' then
   local outcome = redis.call('HGET', operations, op)
   if outcome then return {'known', have, had, outcome} end
+  redis.call('LLEN', order) -- fails now, if it is no list, and not behind the command
 end
 if token < have or seq <= had then return {'refused', have, had} end
 
@@ -18,24 +19,24 @@ for i = 5, #KEYS do keys[i - 4] = KEYS[i] end
 for i = 6, #ARGV do args[i - 5] = ARGV[i] end
 local ok, result = pcall(command, keys, args)
 if ok and type(result) == 'table' and result.err then ok = false end
-if not ok then
-  local why = result
-  if type(result) == 'table' then why = result.err end
-  return {'failed', have, had, tostring(why)}
-end
+if not ok then return {'failed', have, had, said(result)} end
 local outcome = ''
 if type(result) == 'string' then outcome = result
 elseif type(result) == 'number' then outcome = string.format('%.0f', result)
 elseif type(result) == 'table' and result.ok then outcome = result.ok end
 
--- The command cannot be taken back. If it has spoilt the memory, nobody knows more.
-local noted = redis.pcall('HSET', memory, 'token', token, 'seq', seq)
-if type(noted) == 'table' and noted.err then return {'unknown', have, had, noted.err} end
-if op ~= '' then
-  redis.call('HSET', operations, op, outcome)
-  redis.call('RPUSH', order, op)
-  while redis.call('LLEN', order) > tonumber(ARGV[4]) do
-    redis.call('HDEL', operations, redis.call('LPOP', order))
+-- The command cannot be taken back, so whatever fails from here on is an unknown
+-- outcome. An error of the script's would read as one of a script that did nothing:
+-- its Stamp would be told as not applied, with the data changed.
+local noted, why = pcall(function()
+  remember(token, seq)
+  if op ~= '' then
+    redis.call('HSET', operations, op, outcome)
+    redis.call('RPUSH', order, op)
+    while redis.call('LLEN', order) > tonumber(ARGV[4]) do
+      redis.call('HDEL', operations, redis.call('LPOP', order))
+    end
   end
-end
+end)
+if not noted then return {'unknown', have, had, said(why)} end
 return {'ran', token, seq, outcome}

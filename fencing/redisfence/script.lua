@@ -15,3 +15,9 @@ end
 local function remember(token, seq)
   redis.call('HSET', memory, 'token', token, 'seq', seq)
 end
+
+-- said is the text of an error: a table from Redis 7 on, and before it a string.
+local function said(why)
+  if type(why) == 'table' then why = why.err end
+  return tostring(why)
+end
