@@ -16,6 +16,10 @@
 //     same, and with it its floor. Use noeviction, or a volatile-… policy.
 //   - FLUSHALL, DEL of a memory, and a primary that comes back empty forget all of it.
 //
+// A go-redis Ring forgets too: the keys of a shard that is down are looked for on
+// another, where they never were. [New] refuses one. Any other proxy or client that
+// shards by which servers are up does the same.
+//
 // It guards nothing from a client that writes without it: only an ACL that lets
 // nobody else write those keys does. And it gives no rollback, for Redis has none:
 // what a script has written before its error stays (see [Command]).

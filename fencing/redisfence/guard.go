@@ -30,8 +30,16 @@ type Guard struct {
 	reset  script
 }
 
-// New returns a Guard. The client stays the caller's to close.
+// New returns a Guard. The client stays the caller's to close. A *redis.Ring is refused,
+// and must not be hidden in another type: it moves the keys of a shard that does not
+// answer to one that has no memory of them.
 func New(client redis.UniversalClient, o Options) (*Guard, error) {
+	// Invariant: a resource has one memory. With a Ring the memory of {12,1} is on a
+	// shard; once that has not answered three pings, {10,1} is judged by the empty
+	// memory of another one, and admitted.
+	if _, is := client.(*redis.Ring); is {
+		return nil, errors.New("redisfence: the client is a *redis.Ring, which goes to another shard, without the memory, when one is down; use a redis.Client or a redis.ClusterClient")
+	}
 	switch {
 	case client == nil:
 		return nil, errors.New("redisfence: the client is nil")

@@ -207,6 +207,16 @@ func TestKeysOfAResourceAreOnOneNode(t *testing.T) {
 	}
 }
 
+// A Ring takes a shard that does not answer for gone and asks another, which has never
+// heard of the resource: {12,1} was accepted, its shard fell silent, and a second
+// later {10,1} was accepted too.
+func TestARingIsRefused(t *testing.T) {
+	ring := redis.NewRing(&redis.RingOptions{Addrs: map[string]string{"a": "127.0.0.1:1", "b": "127.0.0.1:2"}})
+	defer func() { require.NoError(t, ring.Close()) }()
+	_, err := redisfence.New(ring, redisfence.Options{})
+	require.ErrorContains(t, err, "Ring")
+}
+
 func TestBadInputIsNotSent(t *testing.T) {
 	c := redis.NewClient(&redis.Options{Addr: "127.0.0.1:1"})
 	defer func() { require.NoError(t, c.Close()) }()
