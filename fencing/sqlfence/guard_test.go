@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -324,5 +325,28 @@ func TestForget(t *testing.T) {
 		require.Equal(t, "done\x00\xff", outcome)
 		_, err = g.Forget(ctx, -1)
 		require.Error(t, err)
+	})
+}
+
+// "Never mind the age" in reverse: the rounding of the longest Duration to seconds went
+// over its end, and everything was older than a time in the future. Each operation
+// that was forgotten would have been applied again.
+func TestForgetOfTheLongestAgeForgetsNothing(t *testing.T) {
+	eachBackend(t, func(t *testing.T, p *place) {
+		p.migrate(false)
+		ctx := t.Context()
+		g := p.guard(p.db())
+		pay := func(seq uint64, outcome string) string {
+			outcome, err := g.DoOnce(ctx, "r", stamp(1, seq), "pay", func(*sql.Tx) (string, error) { return outcome, nil })
+			require.NoError(t, err)
+			return outcome
+		}
+		require.Equal(t, "first", pay(1, "first"))
+		for _, age := range []time.Duration{math.MaxInt64, math.MaxInt64 - time.Second + 1, math.MaxInt64 - time.Second + 2} {
+			n, err := g.Forget(ctx, age)
+			require.NoError(t, err)
+			require.Zero(t, n, age)
+		}
+		require.Equal(t, "first", pay(2, "again"))
 	})
 }

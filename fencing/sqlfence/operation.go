@@ -65,7 +65,13 @@ func (g *Guard) Forget(ctx context.Context, age time.Duration) (int64, error) {
 	if age < 0 {
 		return 0, fmt.Errorf("sqlfence: Forget(%s): want an age of 0 or more", age)
 	}
-	s := forget(g.words, g.names, int64((age+time.Second-1)/time.Second))
+	// Rounded up behind the division: to add first goes over the end of the longest age,
+	// to a negative one, and what is "older" than a time to come is every record.
+	seconds := int64(age / time.Second)
+	if age%time.Second > 0 {
+		seconds++
+	}
+	s := forget(g.words, g.names, seconds)
 	r, err := g.db.ExecContext(ctx, s.text, s.args...)
 	if err != nil {
 		return 0, fmt.Errorf("sqlfence: forgetting operations: %w", g.explain(ctx, err))
