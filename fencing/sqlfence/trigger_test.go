@@ -106,6 +106,34 @@ func TestATriggerForAWholeTable(t *testing.T) {
 	})
 }
 
+// The column of names had a collation of its own, which PostgreSQL would not choose
+// against that of the guard's: every fenced write and every override failed with 42P22
+// once the trigger was there.
+func TestATriggerOnAColumnWithItsOwnCollation(t *testing.T) {
+	p := atPostgreSQL(t)
+	ctx := t.Context()
+	db := p.db()
+	g := p.guard(db)
+	require.NoError(t, script(ctx, db, `CREATE TABLE own (name TEXT COLLATE "POSIX" PRIMARY KEY, token BIGINT NOT NULL DEFAULT 0, seq BIGINT NOT NULL DEFAULT 0)`))
+	require.NoError(t, script(ctx, db, `CREATE TABLE lines (resource TEXT COLLATE "POSIX")`))
+	rows := sqlfence.Rows{Table: "own", Key: "name"}
+	require.NoError(t, g.Migrate(ctx, rows, sqlfence.Table{Name: "lines", Prefix: "line/", Column: "resource"}))
+	for seq, statement := range []string{
+		"INSERT INTO lines VALUES ('a')", "UPDATE lines SET resource = 'a'", "DELETE FROM lines",
+	} {
+		require.ErrorContains(t, script(ctx, db, "INSERT INTO lines VALUES ('a')"), "bypasses the fence")
+		require.NoError(t, g.Do(ctx, "line/a", stamp(10, uint64(seq)+1), func(tx *sql.Tx) error {
+			_, err := tx.ExecContext(ctx, statement)
+			return err
+		}), statement)
+	}
+	f, err := g.Rows(rows)
+	require.NoError(t, err)
+	require.NoError(t, script(ctx, db, "INSERT INTO own VALUES ('r', 10, 1)"))
+	require.ErrorContains(t, script(ctx, db, "UPDATE own SET token = 3"), "bypasses the fence")
+	require.NoError(t, f.Override(ctx, "r", stamp(3, 0), "the operator", "rebuilt"))
+}
+
 // The transaction of another command is open: that it has passed the fence is its own.
 func TestAnOpenCommandLetsNobodyElseIn(t *testing.T) {
 	eachServer(t, func(t *testing.T, p *place) {

@@ -101,7 +101,14 @@ func (w postgreSQL) resource(t Table, row string) string {
 	if t.Column == "" {
 		return escaped(t.Resource)
 	}
-	return fmt.Sprintf("%s || %s.%s::text", escaped(t.Prefix), row, w.quote(t.Column))
+	return w.named(t.Prefix, row, t.Column)
+}
+
+// named is the name of a row's resource. Both the guard's column and the row's may
+// have a collation, and where they differ PostgreSQL refuses to compare (42P22); an
+// explicit one decides, and "C" is byte by byte.
+func (w postgreSQL) named(prefix, row, column string) string {
+	return fmt.Sprintf(`(%s || %s.%s::text) COLLATE "C"`, escaped(prefix), row, w.quote(column))
 }
 
 // escaped is a literal that standard_conforming_strings does not change.
@@ -111,8 +118,8 @@ func escaped(s string) string {
 
 func (w postgreSQL) fencedRows(n names, r Rows) ([]string, error) {
 	token, seq := w.quote(r.Token), w.quote(r.Seq)
-	permit := fmt.Sprintf("NOT EXISTS (SELECT 1 FROM %s WHERE resource = %s || OLD.%s::text AND writing = 1)",
-		w.quote(n.override()), escaped(r.Table+"/"), w.quote(r.Key))
+	permit := fmt.Sprintf("NOT EXISTS (SELECT 1 FROM %s WHERE resource = %s AND writing = 1)",
+		w.quote(n.override()), w.named(r.Table+"/", "OLD", r.Key))
 	return w.triggers(n, r.Table, map[string]string{
 		"INSERT": fmt.Sprintf("NOT COALESCE(NEW.%s > 0, false)", token),
 		"UPDATE": fmt.Sprintf("NOT COALESCE((OLD.%[1]s, OLD.%[2]s) < (NEW.%[1]s, NEW.%[2]s), false) AND %[3]s", token, seq, permit),
