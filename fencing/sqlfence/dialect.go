@@ -86,6 +86,9 @@ type words interface {
 	seal(n names, resource string, token, seq int64) statement
 	// raise is the upsert that raises the floor.
 	raise(n names, resource string, token int64) statement
+	// unmark takes away what judge has marked, behind a raise that has changed
+	// nothing; without a text where raise does so itself, or there is no mark.
+	unmark(n names, resource string) statement
 	// passed reads the result of judge and raise.
 	passed(r result) (bool, error)
 	// now is the present time, for a column of it; ago the time before that.

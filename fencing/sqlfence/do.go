@@ -39,6 +39,10 @@ import (
 // If fn panics, the transaction is rolled back, the floor raised, and the panic
 // goes on. A Seq above math.MaxInt64 does not fit a BIGINT and is an error.
 //
+// In MySQL a function that changes a table opens the way through the triggers for
+// everybody, from then to the end of Do, or to the next Raise if the process ends
+// before that.
+//
 // In MySQL a deadlock ends the transaction, and a function that goes on after it
 // writes without one. So return each error; WithTriggers finds it too.
 func (g *Guard) Do(ctx context.Context, resource string, s fencing.Stamp, fn func(tx *sql.Tx) error) error {

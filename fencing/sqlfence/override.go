@@ -22,7 +22,7 @@ func (g *Guard) Override(ctx context.Context, resource string, to fencing.Stamp,
 	return g.override(ctx, fencing.Override{Resource: resource, To: to, Who: who, Why: why}, memory{
 		lock: func(ctx context.Context, tx *sql.Tx) (fencing.Stamp, error) {
 			// A row to lock, if there is none.
-			if _, err := g.upsert(ctx, tx, g.words.raise(g.names, resource, 0)); err != nil {
+			if _, err := g.lift(ctx, tx, resource, 0); err != nil {
 				return fencing.Stamp{}, err
 			}
 			return g.look(ctx, tx, resource, true)

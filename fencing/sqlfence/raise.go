@@ -44,7 +44,7 @@ func (g *Guard) raise(ctx context.Context, resource string, s fencing.Stamp) err
 }
 
 func (g *Guard) raiseOnce(ctx context.Context, resource string, s fencing.Stamp) error {
-	raised, err := g.upsert(ctx, g.db, g.words.raise(g.names, resource, int64(s.Token.Uint64())))
+	raised, err := g.lift(ctx, g.db, resource, int64(s.Token.Uint64()))
 	if err != nil {
 		return g.explain(ctx, err)
 	}
@@ -63,6 +63,28 @@ func (g *Guard) raiseOnce(ctx context.Context, resource string, s fencing.Stamp)
 		return errMoved // an override came between
 	}
 	return nil
+}
+
+// lift is the upsert of a raise, and closes the fence for a trigger.
+//
+// Invariant: no mark of a command under way is committed, for to a trigger it is the
+// pass of every transaction. What breaks it is a function that commits:
+//
+//	A        upsert: writing = 1; CREATE TABLE, which commits in MySQL; fails
+//	A        ROLLBACK, of nothing; raise: the token is known, nothing to change
+//	script   UPDATE: writing = 1, let through, today and for ever
+//
+// Whoever has the row's lock sees no mark of another open transaction, so one that is
+// there is such a leftover, and is taken away whatever becomes of the raise.
+func (g *Guard) lift(ctx context.Context, q queryer, resource string, token int64) (raised bool, err error) {
+	raised, err = g.upsert(ctx, q, g.words.raise(g.names, resource, token))
+	if err != nil || raised {
+		return raised, err
+	}
+	if s := g.words.unmark(g.names, resource); s.text != "" {
+		_, err = q.ExecContext(ctx, s.text, s.args...)
+	}
+	return false, err
 }
 
 // floor raises the floor after a command has failed. The command's context may have

@@ -3,6 +3,7 @@ package sqlfence_test
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -132,6 +133,51 @@ func TestATriggerOnAColumnWithItsOwnCollation(t *testing.T) {
 	require.NoError(t, script(ctx, db, "INSERT INTO own VALUES ('r', 10, 1)"))
 	require.ErrorContains(t, script(ctx, db, "UPDATE own SET token = 3"), "bypasses the fence")
 	require.NoError(t, f.Override(ctx, "r", stamp(3, 0), "the operator", "rebuilt"))
+}
+
+// The function changed a table, by which MariaDB commits, or committed itself, and then
+// failed. The mark of a command under way was committed with that, and every script got
+// through the trigger from then on, behind a Raise too.
+func TestAMarkThatWasCommittedIsTakenAway(t *testing.T) {
+	eachBackend(t, func(t *testing.T, p *place) {
+		p.migrate(true)
+		ctx := t.Context()
+		db := p.db()
+		g := p.guard(db, sqlfence.WithTriggers())
+		refused := func(when string) {
+			t.Helper()
+			require.ErrorContains(t, script(ctx, db, "INSERT INTO entries (resource, entry) VALUES ('r', 'script')"), "bypasses the fence", when)
+		}
+		commits := map[string]string{"mysql": "CREATE TABLE other (id INT)"}[p.driver]
+		if commits == "" {
+			commits = "COMMIT"
+		}
+		errOwn := errors.New("own")
+		require.Error(t, g.Do(ctx, "r", stamp(10, 1), func(tx *sql.Tx) error {
+			_, err := tx.ExecContext(ctx, commits)
+			require.NoError(t, err)
+			return errOwn
+		}))
+		refused("behind the command")
+		if p.driver == "pgx" {
+			return // it has no mark
+		}
+		for when, closes := range map[string]func(){
+			"a Raise of the token":     func() { require.NoError(t, g.Raise(ctx, "r", token(10))) },
+			"a Raise of an older one":  func() { require.ErrorIs(t, g.Raise(ctx, "r", token(9)), fencing.ErrStale) },
+			"an override":              func() { require.NoError(t, g.Override(ctx, "r", stamp(10, 0), "who", "why")) },
+			"a Raise of a newer token": func() { require.NoError(t, g.Raise(ctx, "r", token(11))) },
+		} {
+			// As a process leaves it that was killed behind its COMMIT.
+			require.NoError(t, script(ctx, db, "UPDATE zkfence_guard SET token = 10, seq = 1, writing = 1"))
+			closes()
+			refused(when)
+		}
+		last, err := g.Last(ctx, "r")
+		require.NoError(t, err)
+		require.NotEqual(t, uint64(9), last.Token.Uint64())
+		require.Empty(t, p.entries(db, "r"))
+	})
 }
 
 // The transaction of another command is open: that it has passed the fence is its own.

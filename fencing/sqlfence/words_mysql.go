@@ -70,15 +70,18 @@ func (w mySQL) judge(n names, resource string, token, seq int64, mark bool) stat
 	return s
 }
 
-// raise is upsertFloor.
+// raise is upsertFloor, and it takes a mark away that was committed, whatever the token;
+// see unmark.
 func (w mySQL) raise(n names, resource string, token int64) statement {
 	s := statement{words: w}
 	s.text = fmt.Sprintf("INSERT INTO %[1]s (resource, updated_at, seq, token) VALUES (%[2]s, %[3]s, 0, IF(LAST_INSERT_ID(1) = 1, %[4]d, %[4]d)) "+
 		"ON DUPLICATE KEY UPDATE updated_at = IF(token < %[4]d, %[3]s, updated_at), "+
-		"seq = IF(token < %[4]d, IF(LAST_INSERT_ID(1) = 1, 0, 0), IF(LAST_INSERT_ID(2) = 2, seq, seq)), token = GREATEST(token, %[4]d)",
+		"seq = IF(token < %[4]d, IF(LAST_INSERT_ID(1) = 1, 0, 0), IF(LAST_INSERT_ID(2) = 2, seq, seq)), token = GREATEST(token, %[4]d), writing = 0",
 		w.quote(n.guard()), s.value(resource), w.now(), token)
 	return s
 }
+
+func (mySQL) unmark(names, string) statement { return statement{} }
 
 func (mySQL) passed(r result) (bool, error) {
 	switch id, err := r.LastInsertId(); {

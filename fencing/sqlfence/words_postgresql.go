@@ -20,6 +20,7 @@ func (postgreSQL) isTable() string                   { return "" }
 func (postgreSQL) seals(bool) bool                   { return false }
 
 func (postgreSQL) seal(names, string, int64, int64) statement { return statement{} }
+func (postgreSQL) unmark(names, string) statement             { return statement{} }
 
 func (postgreSQL) rfc3339(column string) string {
 	return fmt.Sprintf(`to_char(%s AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`, column)
@@ -42,7 +43,7 @@ func (w postgreSQL) judge(n names, resource string, token, seq int64, _ bool) st
 
 func (w postgreSQL) raise(n names, resource string, token int64) statement {
 	s := statement{words: w}
-	upsertFloor(&s, w, n, resource, token)
+	upsertFloor(&s, w, n, resource, token, "")
 	return s
 }
 

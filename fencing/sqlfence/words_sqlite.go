@@ -37,7 +37,13 @@ func (w sqLite) judge(n names, resource string, token, seq int64, _ bool) statem
 
 func (w sqLite) raise(n names, resource string, token int64) statement {
 	s := statement{words: w}
-	upsertFloor(&s, w, n, resource, token)
+	upsertFloor(&s, w, n, resource, token, ", writing = 0")
+	return s
+}
+
+func (w sqLite) unmark(n names, resource string) statement {
+	s := statement{words: w}
+	s.text = fmt.Sprintf("UPDATE %s SET writing = 0 WHERE resource = %s AND writing = 1", w.quote(n.guard()), s.value(resource))
 	return s
 }
 

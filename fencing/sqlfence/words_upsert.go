@@ -47,10 +47,11 @@ func column(mark string) string {
 }
 
 // upsertFloor is upsert for a Raise: seq 0, and only a newer token counts. A known
-// one locks the row all the same, so that it waits for commands under way.
-func upsertFloor(s *statement, w words, n names, resource string, token int64) {
+// one locks the row all the same, so that it waits for commands under way. unmark is
+// what else it sets.
+func upsertFloor(s *statement, w words, n names, resource string, token int64, unmark string) {
 	s.text = fmt.Sprintf(`INSERT INTO %s AS g (resource, token, seq, updated_at) VALUES (%s, %s, 0, %s) `+
-		`ON CONFLICT (resource) DO UPDATE SET token = excluded.token, seq = 0, updated_at = excluded.updated_at `+
+		`ON CONFLICT (resource) DO UPDATE SET token = excluded.token, seq = 0, updated_at = excluded.updated_at%s `+
 		`WHERE g.token < excluded.token`,
-		w.quote(n.guard()), s.value(resource), s.value(token), w.now())
+		w.quote(n.guard()), s.value(resource), s.value(token), w.now(), unmark)
 }
