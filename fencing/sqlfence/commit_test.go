@@ -87,3 +87,23 @@ func TestAnErrorThatTheFunctionKeepsToItself(t *testing.T) {
 	require.Equal(t, stamp(10, 0), last)
 	require.Empty(t, p.entries(p.db(), "r"))
 }
+
+// The function has committed by a statement, which database/sql does not see, and the
+// guard's own COMMIT meets no transaction: that was told as a commit which was refused,
+// with the row and the Stamp kept.
+func TestACommitThatMeetsNoTransactionIsUnknown(t *testing.T) {
+	p := atSQLite(t)
+	p.migrate(false)
+	ctx := t.Context()
+	g := p.guard(p.db())
+	run := func() error {
+		return g.Do(ctx, "r", stamp(10, 1), func(tx *sql.Tx) error {
+			require.NoError(t, appending(ctx, "r", "e")(tx))
+			_, err := tx.ExecContext(ctx, "COMMIT")
+			return err
+		})
+	}
+	require.ErrorIs(t, run(), fencing.ErrUnknownOutcome)
+	require.ErrorIs(t, run(), fencing.ErrDuplicate, "found out")
+	require.Equal(t, []string{"e"}, p.entries(p.db(), "r"))
+}

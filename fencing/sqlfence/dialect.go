@@ -24,6 +24,10 @@ const (
 	ReadOnly
 	// Full is Refused because there is no room.
 	Full
+	// RefusedStatement is Refused of a statement and Unknown of a COMMIT: it is also
+	// what a COMMIT meets that finds no transaction open, because somebody has
+	// committed it or rolled it back already.
+	RefusedStatement
 )
 
 // Dialect is one database's way of saying it, and what its driver's errors mean.
@@ -37,7 +41,7 @@ type Dialect struct {
 // PostgreSQL is the dialect of PostgreSQL 11 and newer with another driver than
 // pgx. fault judges the driver's errors by type or code, wrapped ones too; what it
 // does not know is Unknown. An error with which a COMMIT was answered and that is
-// not Unknown proves that nothing was committed. The driver's Commit must fail in a
+// neither Unknown nor RefusedStatement proves that nothing was committed. The driver's Commit must fail in a
 // transaction that the server has rolled back.
 func PostgreSQL(fault func(error) Fault) Dialect { return Dialect{postgreSQL{}, fault} }
 

@@ -22,8 +22,8 @@ import (
 //   - fencing.ErrStale, ErrDuplicate or ErrSuperseded (a *fencing.StaleError with
 //     the resource and both Stamps), fencing.ErrZeroToken, ErrZeroSeq or
 //     ErrBadResource: refused, fn has not run, or what it did was rolled back;
-//   - fencing.ErrUnknownOutcome: the answer to the commit was lost, or fn has ended
-//     the transaction. Do with the same Stamp, before any later one, finds out: nil
+//   - fencing.ErrUnknownOutcome: the answer to the commit was lost, or fn has called
+//     tx.Commit or tx.Rollback. Do with the same Stamp, before any later one, finds out: nil
 //     or ErrDuplicate means that it is applied;
 //   - ErrNoTable, ErrReadOnly, ErrFull, fn's own error, or the driver's: the command
 //     was rolled back, and s.Seq does not count. The floor is raised all the same,
@@ -38,6 +38,10 @@ import (
 //
 // If fn panics, the transaction is rolled back, the floor raised, and the panic
 // goes on. A Seq above math.MaxInt64 does not fit a BIGINT and is an error.
+//
+// A function that ends the transaction by a statement, COMMIT or ROLLBACK, is found out
+// in SQLite if it then returns nil: ErrUnknownOutcome. Else nobody sees it, and the
+// error, or its absence, says nothing.
 //
 // In MySQL a function that changes a table opens the way through the triggers for
 // everybody, from then to the end of Do, or to the next Raise if the process ends
@@ -170,7 +174,7 @@ func (c *command) attempt(ctx context.Context) (outcome string, err error) {
 	commits = true
 	if err := tx.Commit(); err != nil {
 		drop(conn)
-		if g.fault(err) == Unknown {
+		if g.lost(err) {
 			return "", fmt.Errorf("committing: %w, send it again with this stamp to find out: %w", fencing.ErrUnknownOutcome, err)
 		}
 		return "", fmt.Errorf("committing: %w", explain(g.fault(err), err))

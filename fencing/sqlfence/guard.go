@@ -147,11 +147,17 @@ func scanStamp(row *sql.Row) (s fencing.Stamp, err error) {
 	return s, nil
 }
 
+// lost reports whether err, of a COMMIT, leaves open what became of the transaction.
+func (g *Guard) lost(err error) bool {
+	fault := g.fault(err)
+	return fault == Unknown || fault == RefusedStatement
+}
+
 // explain says what to do about an error of a statement of our own. Where codes do
 // not tell that a table is missing, it looks.
 func (g *Guard) explain(ctx context.Context, err error) error {
 	fault := g.fault(err)
-	if ask := g.words.isTable(); ask != "" && fault == Refused {
+	if ask := g.words.isTable(); ask != "" && (fault == Refused || fault == RefusedStatement) {
 		var n int
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 		defer cancel()

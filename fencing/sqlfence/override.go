@@ -80,7 +80,7 @@ func (g *Guard) overrideOnce(ctx context.Context, o fencing.Override, m memory) 
 	}
 	if err := tx.Commit(); err != nil {
 		drop(conn)
-		if g.fault(err) == Unknown {
+		if g.lost(err) {
 			return fmt.Errorf("committing: %w, read Overrides to find out: %w", fencing.ErrUnknownOutcome, err)
 		}
 		return fmt.Errorf("committing: %w", explain(g.fault(err), err))

@@ -29,8 +29,10 @@ func fault(err error) sqlfence.Fault {
 		return sqlfence.ReadOnly
 	case 13: // FULL
 		return sqlfence.Full
-	case 1, 3, 4, 9, 12, 17, 18, 19, 20, 21, 23, 25:
-		// ERROR, PERM, ABORT, INTERRUPT, NOTFOUND, SCHEMA, TOOBIG, CONSTRAINT,
+	case 1: // ERROR: bad SQL, and "cannot commit - no transaction is active"
+		return sqlfence.RefusedStatement
+	case 3, 4, 9, 12, 17, 18, 19, 20, 21, 23, 25:
+		// PERM, ABORT, INTERRUPT, NOTFOUND, SCHEMA, TOOBIG, CONSTRAINT,
 		// MISMATCH, MISUSE, AUTH, RANGE. The others (IOERR, NOMEM, CORRUPT) do not
 		// tell what has reached the disk.
 		return sqlfence.Refused
