@@ -38,6 +38,7 @@
 //
 // go-redis sends a command again by itself when a connection breaks. For a guard
 // that is right, the second try being a duplicate of the first, and it is what
-// Run makes of it: applied. If the connection does not come back, or a later Stamp has
+// Run makes of it: applied, with the outcome of the first, which the memory has for the
+// last Stamp. If the connection does not come back, or a later Stamp has
 // by then, the error matches fencing.ErrUnknownOutcome.
 package redisfence

@@ -97,6 +97,33 @@ func TestARetryOfTheClientsOwnIsNoSecondCommand(t *testing.T) {
 	require.Len(t, records, 1)
 }
 
+// The second try was answered as applied, with an empty outcome: whoever asked for the
+// length of the list built on "" what the script had returned as 2.
+func TestARetryOfTheClientsOwnHasTheOutcomeOfTheFirst(t *testing.T) {
+	s := newScene(t, 3)
+	ctx := t.Context()
+	run := func(g *redisfence.Guard, st fencing.Stamp) (string, error) {
+		return g.Run(ctx, redisfence.Command{Resource: s.resource, Stamp: st}, s.script, []string{redisfence.Key(s.resource, "list")}, st.String())
+	}
+	s.replies.Store(2)
+	outcome, err := run(s.far, at(t, 10, 2))
+	require.NoError(t, err)
+	require.Equal(t, "2", outcome)
+	s.has("0xa:1", "0xa:2")
+
+	// The outcome goes with the Stamp that it is of: a raised or overridden memory
+	// has none.
+	memory := "zkfence:{" + s.resource + "}"
+	require.Equal(t, "2", s.client.HGet(ctx, memory, "outcome").Val())
+	require.NoError(t, s.near.Override(ctx, s.resource, at(t, 10, 3), "Ada", "rebuilt"))
+	require.Empty(t, s.client.HGet(ctx, memory, "outcome").Val())
+	_, err = run(s.near, at(t, 10, 4))
+	require.NoError(t, err)
+	require.Equal(t, "3", s.client.HGet(ctx, memory, "outcome").Val())
+	require.NoError(t, s.near.Raise(ctx, s.resource, at(t, 20, 0).Token))
+	require.Empty(t, s.client.HGet(ctx, memory, "outcome").Val())
+}
+
 // What the server says to the second try says nothing about the first.
 func TestAServersErrorAfterALostAnswerIsUnknown(t *testing.T) {
 	s := newScene(t, 1)

@@ -95,7 +95,7 @@ func (g *Guard) judge(c Command, r reply) (string, error) {
 		case refusal == nil:
 			return "", fmt.Errorf("redisfence: resource %q: %s was refused, and %s is remembered", c.Resource, c.Stamp, r.last)
 		case r.again && errors.Is(refusal, fencing.ErrDuplicate) && c.OpID == "":
-			return "", nil // our own first try, whose answer was lost
+			return r.outcome, nil // of our own first try, whose answer was lost
 		case r.again && !errors.Is(refusal, fencing.ErrDuplicate) && !errors.Is(refusal, fencing.ErrZeroSeq):
 			refusal = fencing.Named(c.Resource, refusal)
 			return "", fmt.Errorf("redisfence: %w: the answer to an earlier try was lost: %w", fencing.ErrUnknownOutcome, refusal)

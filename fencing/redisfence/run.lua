@@ -12,7 +12,12 @@ if op ~= '' then
   if outcome then return {'known', have, had, outcome} end
   redis.call('LLEN', order) -- fails now, if it is no list, and not behind the command
 end
-if token < have or seq <= had then return {'refused', have, had} end
+if token < have or seq <= had then
+  -- A duplicate may be the client's own second try, which wants the first one's outcome.
+  local outcome = ''
+  if token == have and seq == had then outcome = redis.call('HGET', memory, 'outcome') or '' end
+  return {'refused', have, had, outcome}
+end
 
 local keys, args = {}, {}
 for i = 5, #KEYS do keys[i - 4] = KEYS[i] end
@@ -29,7 +34,7 @@ elseif type(result) == 'table' and result.ok then outcome = result.ok end
 -- outcome. An error of the script's would read as one of a script that did nothing:
 -- its Stamp would be told as not applied, with the data changed.
 local noted, why = pcall(function()
-  remember(token, seq)
+  remember(token, seq, outcome)
   if op ~= '' then
     redis.call('HSET', operations, op, outcome)
     redis.call('RPUSH', order, op)

@@ -12,8 +12,10 @@ local function last()
   return token, seq
 end
 
-local function remember(token, seq)
-  redis.call('HSET', memory, 'token', token, 'seq', seq)
+-- remember has the outcome with its Stamp, or none: one that outlives its Stamp would
+-- be told as a later command's.
+local function remember(token, seq, outcome)
+  redis.call('HSET', memory, 'token', token, 'seq', seq, 'outcome', outcome or '')
 end
 
 -- said is the text of an error: a table from Redis 7 on, and before it a string.
