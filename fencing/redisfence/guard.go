@@ -100,6 +100,11 @@ type reply struct {
 
 // tries is an argument that counts how often it is written to a connection: go-redis
 // sends a command again by itself.
+//
+// Invariant: a server runs a command only if its try was counted, and no more tries are
+// counted than that needs. So it is the last argument, without which no server runs
+// anything. Before others it counts a try that go-redis then gives up, because it
+// cannot write one of those, and that is told as an unknown outcome.
 type tries struct{ n int }
 
 func (t *tries) MarshalBinary() ([]byte, error) {

@@ -217,6 +217,26 @@ func TestARingIsRefused(t *testing.T) {
 	require.ErrorContains(t, err, "Ring")
 }
 
+// go-redis finds out while it writes that it cannot write an argument, behind ours that
+// counted as sent: an unknown outcome of a command of which no server had the end. So
+// does a large one before it, which is on its way by then.
+func TestAnArgumentThatCannotBeWrittenIsNotSent(t *testing.T) {
+	c, g := connect(t, &redis.Options{})
+	ctx := t.Context()
+	require.NoError(t, c.FlushAll(ctx).Err())
+	cmd := redisfence.Command{Resource: "r", Stamp: at(t, 10, 1)}
+	key := redisfence.Key("r", "x")
+	for _, before := range []string{"", strings.Repeat("x", 1<<20)} {
+		_, err := g.Run(ctx, cmd, lua(t, `return redis.call('SET', keys[1], args[1])`), []string{key}, before, struct{}{})
+		require.ErrorContains(t, err, "nothing was sent")
+		require.NotErrorIs(t, err, fencing.ErrUnknownOutcome)
+	}
+	require.Zero(t, c.Exists(ctx, key, "zkfence:{r}").Val())
+	outcome, err := g.Run(ctx, cmd, lua(t, `return #args .. args[1] .. tostring(args[2])`), nil, "only")
+	require.NoError(t, err)
+	require.Equal(t, "1onlynil", outcome, "what counts tries is no argument of the script")
+}
+
 func TestBadInputIsNotSent(t *testing.T) {
 	c := redis.NewClient(&redis.Options{Addr: "127.0.0.1:1"})
 	defer func() { require.NoError(t, c.Close()) }()

@@ -75,7 +75,8 @@ func (g *Guard) Run(ctx context.Context, c Command, s Script, keyNames []string,
 		return "", fencing.Named(c.Resource, fencing.ErrZeroToken)
 	}
 	count := new(tries)
-	argv := append([]any{tokenText(c.Stamp.Token), seqText(c.Stamp.Seq), c.OpID, g.maxOps, count}, args...)
+	argv := append([]any{tokenText(c.Stamp.Token), seqText(c.Stamp.Seq), c.OpID, g.maxOps}, args...)
+	argv = append(argv, count)
 	r, err := g.eval(ctx, s.s, keys(c.Resource, keyNames...), count, argv)
 	if err != nil {
 		return "", fencing.Named(c.Resource, err)

@@ -1,5 +1,5 @@
--- ARGV: token, seq, operation ID or '', how many operations to keep, which try this
--- is (looked at by nobody); then the command's own, as its keys come after ours.
+-- ARGV: token, seq, operation ID or '', how many operations to keep; then the command's
+-- own, as its keys come after ours; last, which try this is (looked at by nobody).
 local token, seq, op = ARGV[1], ARGV[2], ARGV[3]
 local have, had = last()
 if token > have then -- on sight, whatever becomes of the command
@@ -21,7 +21,7 @@ end
 
 local keys, args = {}, {}
 for i = 5, #KEYS do keys[i - 4] = KEYS[i] end
-for i = 6, #ARGV do args[i - 5] = ARGV[i] end
+for i = 5, #ARGV - 1 do args[i - 4] = ARGV[i] end
 local ok, result = pcall(command, keys, args)
 if ok and type(result) == 'table' and result.err then ok = false end
 if not ok then return {'failed', have, had, said(result)} end
