@@ -24,7 +24,10 @@ type Fenced interface {
 //
 // No trigger runs for TRUNCATE and for what a foreign key cascades in MySQL, for
 // rows that INSERT OR REPLACE takes away in SQLite (unless recursive_triggers is
-// on), nor where a superuser of PostgreSQL has set session_replication_role.
+// on), nor where a superuser of PostgreSQL has set session_replication_role. In
+// PostgreSQL the rows of tables that inherit from this one are not fenced, under
+// either name: give each such table as one of its own. Partitions are, but for a
+// TRUNCATE of one of them.
 type Table struct {
 	// Name is as the database keeps it; a schema and a dot may stand before it.
 	Name string
