@@ -72,12 +72,14 @@ func New(client *zkconn.Client, dir string) (*Guard, error) {
 // all of that or nothing. It may run several times, when another command has come
 // between or an answer was lost: it must do nothing but read and say.
 //
-// A nil error: applied. A *fencing.StaleError: refused. write's own error, or a
-// *WriteError of one of its writes: nothing was applied, and the same Stamp may try
-// again. An error matching ErrOwnerGone: nothing was applied. One matching
-// fencing.ErrUnknownOutcome: it may have been; it can match fencing.ErrStale or
-// ErrSuperseded as well, if a later one has been. Else as package fencing has it for
-// bad input, and ctx's cause if it ended before anything was sent.
+// A nil error: applied. One matching fencing.ErrUnknownOutcome: it may have been,
+// whatever else it matches: fencing.ErrStale or ErrSuperseded if a later one has been,
+// write's own or ErrOwnerGone if an earlier call with this Stamp could not be ruled
+// out. A *fencing.StaleError alone: refused. write's own error, a *WriteError of one
+// of its writes, or one matching ErrOwnerGone: nothing was applied, nor will be of
+// earlier calls with this Stamp (to be sure of that costs a commit each time), and it
+// may try again. Else as package fencing has it for bad input, and ctx's cause if it
+// ended before anything was sent: nothing of this call was applied.
 func (g *Guard) Do(ctx context.Context, c Command, write func(ctx context.Context, tx *Tx) error) error {
 	if write == nil {
 		return errNoWrites
@@ -147,16 +149,16 @@ func (t *try) once(ctx context.Context) (done bool, err error) {
 	if err := t.write(ctx, tx); tx.broken != nil {
 		return t.retry(ctx, tx.broken)
 	} else if err != nil {
-		return true, t.settle(err)
+		return t.failed(ctx, s, m, err)
 	}
 	if tx.wrong != nil {
-		return true, t.settle(fencing.Named(t.c.Resource, tx.wrong))
+		return t.failed(ctx, s, m, fencing.Named(t.c.Resource, tx.wrong))
 	}
 	return t.commit(ctx, s, m, tx)
 }
 
-func (t *try) commit(ctx context.Context, s *zkconn.Session, m memory, tx *Tx) (done bool, err error) {
-	m.Last = t.c.Stamp
+func (t *try) commit(ctx context.Context, s *zkconn.Session, seen memory, tx *Tx) (done bool, err error) {
+	m := seen.with(t.c.Stamp)
 	var ops []any
 	if t.c.Owner != nil {
 		ops = append(ops, &zk.CheckVersionRequest{Path: t.c.Owner.Internal().Node, Version: -1})
@@ -176,30 +178,35 @@ func (t *try) commit(ctx context.Context, s *zkconn.Session, m memory, tx *Tx) (
 	case culprit < 0: // not sent
 		return t.retry(ctx, err)
 	case culprit >= own:
-		return true, t.settle(fencing.Named(t.c.Resource, &WriteError{Path: tx.writes[culprit-own].path, Err: err}))
+		return t.failed(ctx, s, seen, fencing.Named(t.c.Resource, &WriteError{Path: tx.writes[culprit-own].path, Err: err}))
 	case culprit < own-1:
-		return t.ownerGone(ctx, s, m.version)
+		return t.failed(ctx, s, seen, fencing.Named(t.c.Resource, fmt.Errorf("%w: %s", ErrOwnerGone, t.c.Owner.Internal().Node)))
 	}
 	t.shaky = 0
 	return false, nil
 }
 
-// ownerGone is the answer when the lock's node is missing. An earlier multi whose
-// answer was lost may have been applied while it was there; the same session now
-// reads at least what the server has just judged by.
-func (t *try) ownerGone(ctx context.Context, s *zkconn.Session, version int32) (done bool, err error) {
-	if t.lost != nil {
-		m, err := t.g.read(ctx, s, t.c.Resource)
-		switch {
-		case err != nil:
-			return t.retry(ctx, err)
-		case m.Last == t.c.Stamp:
-			return true, nil
-		case m.version != version:
-			return false, nil // others have moved it; they may have come after ours
-		}
+// failed is the answer why, of a try that saw the memory m and sent nothing that can
+// be applied.
+//
+// The invariant: "not applied", once said of a Stamp, stays true. A multi of an
+// earlier try, or of an earlier call that ended as unknown, may still be under way:
+//
+//	a retry reads the memory, version n
+//	                                     the lost multi lands on n
+//	it reads what that wrote, and fails ("paid already"), or finds the lock gone
+//
+// And it may land after the retry has answered. So the memory is moved as it is from
+// n to n+1: either something had moved it, and all is judged anew, or nothing ever
+// lands on n.
+func (t *try) failed(ctx context.Context, s *zkconn.Session, m memory, why error) (done bool, err error) {
+	if _, err = t.g.set(ctx, s, m); err == nil {
+		return true, why
 	}
-	return true, fencing.Named(t.c.Resource, fmt.Errorf("%w: %s", ErrOwnerGone, t.c.Owner.Internal().Node))
+	if done, err = t.retry(ctx, err); !done {
+		return false, nil
+	}
+	return true, fmt.Errorf("%w: it failed, and whether an earlier try was applied cannot be told (%w): %w", fencing.ErrUnknownOutcome, err, why)
 }
 
 // multi returns which of the operations failed, -1 if none did.
