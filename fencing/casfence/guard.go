@@ -43,10 +43,11 @@ func begin(ctx context.Context, name string) error {
 //
 // It returns nil once the pointer has moved; a *fencing.StaleError, or an error
 // matching fencing.ErrZeroToken, ErrZeroSeq or ErrBadResource, if the command is
-// refused, mostly without calling build; build's error as it is; an error matching
-// fencing.ErrUnknownOutcome if it cannot tell whether the command is applied: try
-// again with the same Stamp. After any other error nothing has been published. A
-// newer Token is remembered before build is called.
+// refused, mostly without calling build; build's error as it is, if nothing has been
+// published nor will be, of earlier calls with this Stamp either; an error matching
+// fencing.ErrUnknownOutcome, and perhaps build's too, if it cannot tell whether the
+// command is applied: try again with the same Stamp. After any other error this call
+// has published nothing. A newer Token is remembered before build is called.
 //
 // Nothing is locked while build runs, so another command can be applied meanwhile,
 // and this one is then refused. Commands of the same owner that run at once are
@@ -54,7 +55,7 @@ func begin(ctx context.Context, name string) error {
 // within build) needs the owner's own commands to come one after the other.
 //
 // It costs a read and two writes, and one more write for the first command of an
-// owner that did not raise the floor. The read is spared as long as this Guard's own
+// owner that did not raise the floor; where build fails, one write in place of two. The read is spared as long as this Guard's own
 // last command is the last that there was; if it was not, that costs two requests more.
 func (g *Guard) Publish(ctx context.Context, name string, s fencing.Stamp, build func(ctx context.Context) ([]byte, error)) error {
 	if build == nil {
@@ -72,16 +73,11 @@ func (g *Guard) Publish(ctx context.Context, name string, s fencing.Stamp, build
 	}
 	content, err := build(ctx)
 	if err != nil {
-		if ok { // it may have been let in by what is no longer so
-			if _, refusal := g.admit(ctx, name, s); isRefusal(refusal) {
-				return refusal
-			}
-		}
-		return err
+		return g.failed(ctx, name, s, &seen, err)
 	}
 	object := g.objectKey(name, s)
 	if err := g.deposit(ctx, object, content); err != nil {
-		return fmt.Errorf("casfence: %q was not published: write %s: %w", name, object, err)
+		return g.failed(ctx, name, s, &seen, fmt.Errorf("casfence: %q was not published: write %s: %w", name, object, err))
 	}
 	now, err := g.update(ctx, name, &seen, func(r record) (record, error) {
 		floor, refusal := fencing.Check(r.Last, s)
@@ -114,6 +110,37 @@ func (g *Guard) admit(ctx context.Context, name string, s fencing.Stamp) (pointe
 		r.Last, refusal = fencing.Check(r.Last, s)
 		return r, fencing.Named(name, refusal)
 	})
+}
+
+// failed is the answer why, of a command that was admitted by what seen says and has
+// not come to move the pointer.
+//
+// The invariant: "not applied", once said of a Stamp, stays true. A write of an
+// earlier call that ended as unknown may still be under way:
+//
+//	a retry reads the pointer, version v
+//	                                     the lost write lands on v
+//	build reads what that published, and fails ("paid already")
+//
+// And it may land after the retry has answered. So the pointer is moved from v, with
+// all that it says: either something had moved it, and this one is judged anew, or
+// nothing ever lands on v. The same tells a command that was admitted by what this
+// Guard recalled, and is no longer so.
+func (g *Guard) failed(ctx context.Context, name string, s fencing.Stamp, seen *pointer, why error) error {
+	now, err := g.update(ctx, name, seen, func(r record) (record, error) {
+		var refusal error
+		r.Last, refusal = fencing.Check(r.Last, s)
+		r.touch = refusal == nil
+		return r, fencing.Named(name, refusal)
+	})
+	g.remember(name, now, err == nil)
+	switch {
+	case err == nil:
+		return why
+	case isRefusal(err):
+		return err
+	}
+	return fmt.Errorf("%w: casfence: %q failed, and whether an earlier try was applied cannot be told (%w): %w", fencing.ErrUnknownOutcome, name, err, why)
 }
 
 func isRefusal(err error) bool {

@@ -34,6 +34,8 @@ type record struct {
 	Object    string             `json:"object,omitempty"` // key of the content; none while nothing is published
 	Writes    []string           `json:"writes"`           // IDs of the newest writes, the newest last
 	Overrides []fencing.Override `json:"overrides,omitempty"`
+
+	touch bool // write it though it says the same
 }
 
 // pointer is a record as it was read.
@@ -82,7 +84,7 @@ func (g *Guard) load(ctx context.Context, name string) (pointer, error) {
 
 // update moves the pointer. change is given what is there and returns what shall
 // be, and what update is to return once that is written; with what is there
-// returned unchanged nothing is written. It runs again whenever the pointer has
+// returned unchanged, and without touch, nothing is written. It runs again whenever the pointer has
 // moved. seen is a pointer read before, or nil.
 func (g *Guard) update(ctx context.Context, name string, seen *pointer, change func(record) (record, error)) (pointer, error) {
 	id := rand.Text()
@@ -98,6 +100,7 @@ func (g *Guard) update(ctx context.Context, name string, seen *pointer, change f
 		if unchanged(next, seen.record) {
 			return *seen, result
 		}
+		next.touch = false
 		next.Writes = append(slices.Clone(seen.Writes[max(0, len(seen.Writes)-kept+1):]), id)
 		now, applied, err := g.move(ctx, name, *seen, next, id)
 		if err != nil {
@@ -112,7 +115,7 @@ func (g *Guard) update(ctx context.Context, name string, seen *pointer, change f
 }
 
 func unchanged(a, b record) bool {
-	return a.Last == b.Last && a.Object == b.Object && len(a.Overrides) == len(b.Overrides)
+	return !a.touch && a.Last == b.Last && a.Object == b.Object && len(a.Overrides) == len(b.Overrides)
 }
 
 // move sends one compare-and-set and finds out what has become of it. Not applied
