@@ -13,7 +13,7 @@ import (
 )
 
 // A guarded file against one that is replaced as safely, without a guard. The guard
-// waits for the disk five times and not twice.
+// waits for the disk seven times and not twice.
 func BenchmarkPublish(b *testing.B) {
 	const kib = 4
 	content := text(strings.Repeat("x", kib<<10))

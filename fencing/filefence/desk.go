@@ -37,7 +37,8 @@ type desk struct {
 	memory memory
 }
 
-// enter takes the lock, reads the memory, and finishes what a killed process left.
+// enter takes the lock, reads the memory, makes it durable, and finishes what a killed
+// process left.
 func (g *Guard) enter(ctx context.Context, name string) (*desk, error) {
 	d := &desk{g: g, name: name, folder: home + "/" + name}
 	if err := d.take(ctx); err != nil {
@@ -47,11 +48,37 @@ func (g *Guard) enter(ctx context.Context, name string) (*desk, error) {
 		d.leave()
 		return nil, err
 	}
+	if err := d.settle(); err != nil {
+		d.leave()
+		return nil, err
+	}
 	if err := d.finish(); err != nil {
 		d.leave()
 		return nil, err
 	}
 	return d, nil
+}
+
+// settle makes the memory durable that was read. The invariant: what is public or
+// answered by a memory comes after that memory is on disk. Without it:
+//
+//	A  rename memory.new to memory, killed before it syncs the folder
+//	B  reads that memory from the cache, renames the body to its name, syncs ".",
+//	   and answers "a duplicate", or that the floor stands
+//	   power cut: the memory is the one before, the content is the new one
+//	   a late owner, or the retry, is let in
+//
+// It is done each time: that this Guard has synced a memory with the same words does
+// not say that it is the same, for one that is taken back has them too. In a folder in
+// which nothing has changed it is short.
+func (d *desk) settle() error {
+	if d.fresh {
+		return nil
+	}
+	if err := d.g.sync(d.folder); err != nil {
+		return fmt.Errorf("filefence: the memory of %q is not known to be on disk, nothing is let in until it is: sync %s: %w", d.name, d.folder, err)
+	}
+	return nil
 }
 
 func (d *desk) take(ctx context.Context) error {

@@ -31,7 +31,8 @@
 //
 // The invariant: if the body that the memory names exists, its content is what
 // belongs to the Stamp and has yet to be renamed; if it does not exist, it has been.
-// Whoever takes the lock finishes step 6 before it judges or reads anything. A
+// Whoever takes the lock syncs the folder of the memory, for who renamed it may have
+// been killed before, and finishes step 6 before it judges or reads anything. A
 // process killed before 5 has changed nothing; one killed after it has applied its
 // command, and the next that comes publishes it, so that its retry is rightly a
 // duplicate. The other order, content first, would show a file whose Stamp nobody
