@@ -61,19 +61,21 @@ func (f *Files) Get(ctx context.Context, key string) (value []byte, version stri
 	return value, digest(value), nil
 }
 
-// Put implements Store.
+// Put implements Store. The rename is what writes: an error before it matches
+// ErrNotWritten, for nobody else finishes what this Put has begun. One of the rename
+// or after it does not, since the value may be there, or come back after a power loss.
 func (f *Files) Put(ctx context.Context, key string, value []byte, version string) (newVersion string, err error) {
 	lock, err := f.root.OpenFile("lock", os.O_RDWR|os.O_CREATE, 0o666)
 	if err != nil {
-		return "", err
+		return "", notWritten(err)
 	}
 	defer func() { _ = lock.Close() }()
 	if err := flock.Wait(ctx, lock); err != nil {
-		return "", err
+		return "", notWritten(err)
 	}
 	_, found, err := f.Get(ctx, key)
 	if err != nil {
-		return "", err
+		return "", notWritten(err)
 	}
 	if found != version {
 		return "", ErrConflict
@@ -81,13 +83,15 @@ func (f *Files) Put(ctx context.Context, key string, value []byte, version strin
 	// One name for all: who has the lock is alone, and what the dead left is
 	// written over.
 	if err := f.write("new", append(append([]byte(key), 0), value...)); err != nil {
-		return "", err
+		return "", notWritten(err)
 	}
 	if err := f.root.Rename("new", digest([]byte(key))); err != nil {
 		return "", err
 	}
 	return digest(value), f.sync()
 }
+
+func notWritten(err error) error { return fmt.Errorf("%w: %w", ErrNotWritten, err) }
 
 func (f *Files) write(name string, content []byte) error {
 	file, err := f.root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o666)

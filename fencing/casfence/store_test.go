@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/zkfence/zkfence/fencing"
 )
 
 // counted counts requests.
@@ -112,4 +114,31 @@ func TestFilesOfTheDeadAreWrittenOver(t *testing.T) {
 	require.NoError(t, os.WriteFile(filepath.Join(dir, digest([]byte("b"))), []byte("no key"), 0o600))
 	_, _, err = f.Get(t.Context(), "b")
 	require.ErrorContains(t, err, "damaged")
+}
+
+// A folder in which nothing can be written is a clear answer: every Put fails before
+// the rename, which alone changes a value. It was taken for one that may be under way,
+// sent 40 times, and ended as an unknown outcome, which asks to be tried again.
+func TestFilesThatCannotBeWrittenAreNotUnknown(t *testing.T) {
+	for _, blocked := range []string{"new", "lock"} {
+		t.Run(blocked, func(t *testing.T) {
+			dir := t.TempDir()
+			f, err := OpenFiles(dir)
+			require.NoError(t, err)
+			defer func() { _ = f.Close() }()
+			path := filepath.Join(dir, blocked)
+			require.NoError(t, os.Mkdir(path, 0o777)) // no file can be opened there, by root neither
+			g := guardOf(t, f)
+			for _, err := range []error{
+				g.Raise(t.Context(), "r", stamp(t, "0x1:0").Token),
+				g.Publish(t.Context(), "r", stamp(t, "0x1:1"), text("first")),
+			} {
+				require.ErrorIs(t, err, ErrNotWritten)
+				require.ErrorContains(t, err, blocked)
+				require.NotErrorIs(t, err, fencing.ErrUnknownOutcome)
+			}
+			require.NoError(t, os.Remove(path))
+			require.NoError(t, g.Publish(t.Context(), "r", stamp(t, "0x1:1"), text("first")))
+		})
+	}
 }
