@@ -88,11 +88,11 @@ func validate(name string) error {
 //
 // It returns nil once content and Stamp are on disk; a *fencing.StaleError, or an
 // error matching fencing.ErrZeroToken, ErrZeroSeq or ErrBadResource, if the command
-// is refused, mostly without calling write; write's error as it is; an error
-// matching fencing.ErrUnknownOutcome if it cannot tell whether the command is
-// applied: try again with the same Stamp. After any other error (a full disk, a
-// read-only folder) nothing has been published. A newer Token is remembered before
-// write is called.
+// is refused, mostly without calling write; write's error as it is, if s has not been
+// applied by another call meanwhile; an error matching fencing.ErrUnknownOutcome, and
+// perhaps write's too, if it cannot tell whether the command is applied: try again
+// with the same Stamp. After any other error (a full disk, a read-only folder) this
+// call has published nothing. A newer Token is remembered before write is called.
 //
 // No lock is held while write runs, so that a slow or stopped writer keeps nobody
 // out: another command can be applied meanwhile, and this one is then refused, for
@@ -115,10 +115,10 @@ func (g *Guard) Publish(ctx context.Context, name string, s fencing.Stamp, write
 	defer b.discard()
 	// Not the file itself: closed, it would lose its flock.
 	if err := write(struct{ io.Writer }{b.file}); err != nil {
-		return err
+		return g.failed(ctx, name, s, err)
 	}
 	if err := b.flush(); err != nil {
-		return fmt.Errorf("filefence: %q was not published: %w", name, err)
+		return g.failed(ctx, name, s, fmt.Errorf("filefence: %q was not published: %w", name, err))
 	}
 	return g.commit(ctx, name, s, b)
 }
@@ -134,6 +134,27 @@ func (g *Guard) admit(ctx context.Context, name string, s fencing.Stamp) (*body,
 		return nil, err
 	}
 	return d.newBody()
+}
+
+// failed is the answer why, of a command whose body was not written. The invariant: the
+// error of a command says that its Stamp was not applied, and that it may act. Without
+// a second look:
+//
+//	A  is stopped in its function
+//	B  tries the same Stamp again, and it is applied; or a newer owner publishes
+//	A  goes on, fails by what it sees, and says that nothing was published
+//
+// Nothing can be under way: what is applied is so before the lock is given up.
+func (g *Guard) failed(ctx context.Context, name string, s fencing.Stamp, why error) error {
+	d, err := g.enter(ctx, name)
+	if err != nil {
+		return fmt.Errorf("%w: filefence: %q failed, and whether another try was applied cannot be told (%w): %w", fencing.ErrUnknownOutcome, name, err, why)
+	}
+	defer d.leave()
+	if _, refusal := fencing.Check(d.memory.Last, s); refusal != nil {
+		return fencing.Named(name, refusal)
+	}
+	return why
 }
 
 // commit is steps 3 to 6.

@@ -1,6 +1,7 @@
 package filefence
 
 import (
+	"context"
 	"errors"
 	"io"
 	"io/fs"
@@ -177,4 +178,50 @@ func TestLastIsWhatIsRemembered(t *testing.T) {
 	remembered("0x1:2")
 	_, err := g.Last(t.Context(), "")
 	require.ErrorIs(t, err, fencing.ErrBadResource)
+}
+
+// A command is tried again by another process while the first one, stopped in its
+// function, still has it, and that fails when it goes on: by what it then sees, or by
+// a full disk. "Nothing has been published" was wrong of that Stamp, and a newer owner
+// was hidden from one that had lost.
+func TestAFunctionsErrorHidesNeitherItsOwnRetryNorARefusal(t *testing.T) {
+	for name, c := range map[string]struct {
+		meanwhile string
+		want      error
+	}{"Retry": {"0x1:2", fencing.ErrDuplicate}, "NewerOwner": {"0x2:1", fencing.ErrStale}} {
+		for _, full := range []bool{false, true} {
+			t.Run(name, func(t *testing.T) {
+				dir := t.TempDir()
+				g, other := open(t, dir), open(t, dir)
+				require.NoError(t, g.Publish(t.Context(), "r", stamp(t, "0x1:1"), text("first")))
+				errs := errors.New("there already")
+				err := g.Publish(t.Context(), "r", stamp(t, "0x1:2"), func(io.Writer) error {
+					require.NoError(t, other.Publish(t.Context(), "r", stamp(t, c.meanwhile), text("other")))
+					if !full {
+						return errs
+					}
+					g.step = func(what string) error {
+						if what == "sync new-" {
+							return errs
+						}
+						return nil
+					}
+					return nil
+				})
+				require.ErrorIs(t, err, c.want)
+				require.NotErrorIs(t, err, errs)
+				require.Equal(t, "other", content(t, dir, "r"))
+			})
+		}
+	}
+}
+
+// Where nobody can look any more, nobody knows.
+func TestAFunctionsErrorIsUnknownIfNobodyCouldLook(t *testing.T) {
+	g := open(t, t.TempDir())
+	ctx, cancel := context.WithCancel(t.Context())
+	errs := errors.New("failed")
+	err := g.Publish(ctx, "r", stamp(t, "0x1:1"), func(io.Writer) error { cancel(); return errs })
+	require.ErrorIs(t, err, fencing.ErrUnknownOutcome)
+	require.ErrorIs(t, err, errs)
 }
