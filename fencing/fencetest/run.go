@@ -29,6 +29,7 @@ func properties() []property {
 		{"ARestartedStoreRemembers", restartStore, restarting},
 		{"NothingComesBetweenCheckAndWrite", nothingBetween, nil},
 		{"AfterRaiseNothingOlderComes", raiseSettles, nil},
+		{"AFailureDoesNotHideThatItsStampWasApplied", failureTells, failing},
 		{"SixtyFourWritersNeverGoBack", manyWriters, nil},
 		{"AnOperationIsAppliedOnceUnderAnyToken", opOnce, operating},
 		{"AFailedOperationIsNotRecorded", opFails, func(s Subject) bool { return operating(s) && failing(s) }},

@@ -35,7 +35,7 @@ func TestABrokenGuardFails(t *testing.T) {
 		flaws flaws
 		by    []string
 	}{
-		{"ChecksThenWrites", flaws{checkThenWrite: true}, []string{"NothingComesBetweenCheckAndWrite", "AfterRaiseNothingOlderComes", "SixtyFourWritersNeverGoBack"}},
+		{"ChecksThenWrites", flaws{checkThenWrite: true}, []string{"NothingComesBetweenCheckAndWrite", "AfterRaiseNothingOlderComes", "SixtyFourWritersNeverGoBack", "AFailureDoesNotHideThatItsStampWasApplied"}},
 		{"ComparesForEquality", flaws{equality: true}, []string{"OrderDecidesAndNotEquality", "EveryOrderOfThreeCommands"}},
 		{"RaisesTheFloorWithSuccessAlone", flaws{lowFloor: true}, []string{"ANewerTokenRaisesTheFloorThoughItsCommandFails"}},
 		{"DoesNotSeeWhoSendsSeqZero", flaws{blindToZeroSeq: true}, []string{"BadInputIsRefusedAndChangesNothing"}},
