@@ -37,9 +37,12 @@ type desk struct {
 	memory memory
 }
 
-// enter takes the lock, reads the memory, makes it durable, and finishes what a killed
-// process left.
+// enter takes the lock of a name that can be a file of this folder's, reads the
+// memory, makes it durable, and finishes what a killed process left.
 func (g *Guard) enter(ctx context.Context, name string) (*desk, error) {
+	if err := validate(name); err != nil {
+		return nil, err
+	}
 	d := &desk{g: g, name: name, folder: home + "/" + name}
 	if err := d.take(ctx); err != nil {
 		return nil, fmt.Errorf("filefence: lock %q: %w", name, err)

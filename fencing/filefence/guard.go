@@ -105,9 +105,6 @@ func (g *Guard) Publish(ctx context.Context, name string, s fencing.Stamp, write
 	if write == nil {
 		return errors.New("filefence: Publish was given no function")
 	}
-	if err := validate(name); err != nil {
-		return err
-	}
 	b, err := g.admit(ctx, name, s)
 	if err != nil {
 		return err
@@ -197,9 +194,6 @@ func (g *Guard) commit(ctx context.Context, name string, s fencing.Stamp, b *bod
 // refused with a *fencing.StaleError, the zero Token with an error matching
 // fencing.ErrZeroToken.
 func (g *Guard) Raise(ctx context.Context, name string, t fencing.Token) error {
-	if err := validate(name); err != nil {
-		return err
-	}
 	d, err := g.enter(ctx, name)
 	if err != nil {
 		return err
@@ -220,9 +214,6 @@ func (g *Guard) Raise(ctx context.Context, name string, t fencing.Token) error {
 // and finishes what a killed process has left: a file opened by its name is until
 // then the one before.
 func (g *Guard) Open(ctx context.Context, name string) (*os.File, fencing.Stamp, error) {
-	if err := validate(name); err != nil {
-		return nil, fencing.Stamp{}, err
-	}
 	d, err := g.enter(ctx, name)
 	if err != nil {
 		return nil, fencing.Stamp{}, err
@@ -238,9 +229,6 @@ func (g *Guard) Open(ctx context.Context, name string) (*os.File, fencing.Stamp,
 // Last returns what is remembered of the file, the zero Stamp if nothing. It takes
 // the lock, as Open does.
 func (g *Guard) Last(ctx context.Context, name string) (fencing.Stamp, error) {
-	if err := validate(name); err != nil {
-		return fencing.Stamp{}, err
-	}
 	d, err := g.enter(ctx, name)
 	if err != nil {
 		return fencing.Stamp{}, err
@@ -256,9 +244,6 @@ func (g *Guard) Last(ctx context.Context, name string) (fencing.Stamp, error) {
 func (g *Guard) Override(ctx context.Context, name string, to fencing.Stamp, who, why string) error {
 	o := fencing.Override{Resource: name, To: to, Who: who, Why: why, When: time.Now().UTC()}
 	if err := o.Validate(); err != nil {
-		return err
-	}
-	if err := validate(name); err != nil {
 		return err
 	}
 	d, err := g.enter(ctx, name)
@@ -277,9 +262,6 @@ func (g *Guard) Override(ctx context.Context, name string, to fencing.Stamp, who
 
 // Overrides returns the records of all overrides of the file, oldest first.
 func (g *Guard) Overrides(ctx context.Context, name string) ([]fencing.Override, error) {
-	if err := validate(name); err != nil {
-		return nil, err
-	}
 	d, err := g.enter(ctx, name)
 	if err != nil {
 		return nil, err
