@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/zkfence/zkfence/fencing"
+	"github.com/zkfence/zkfence/fencing/internal/pause"
 )
 
 const (
@@ -151,7 +152,7 @@ func (g *Guard) move(ctx context.Context, name string, from pointer, next record
 			return now, true, nil
 		case now.version == from.version:
 			// It may be under way: the same again, so that one of both is the last word.
-			if err := pause(ctx); err != nil {
+			if err := letOthers(ctx); err != nil {
 				return pointer{}, false, unknown(errors.Join(sent, err))
 			}
 			continue
@@ -159,7 +160,7 @@ func (g *Guard) move(ctx context.Context, name string, from pointer, next record
 			from.version == "" && len(now.Writes) >= kept:
 			return pointer{}, false, unknown(fmt.Errorf("%w, and %d others came after it", sent, kept))
 		}
-		return now, false, pause(ctx)
+		return now, false, letOthers(ctx)
 	}
 	return pointer{}, false, unknown(fmt.Errorf("%d tries, the last: %w", rounds, last))
 }
@@ -167,21 +168,14 @@ func (g *Guard) move(ctx context.Context, name string, from pointer, next record
 // look is load by somebody who needs to know.
 func (g *Guard) look(ctx context.Context, name string) (p pointer, err error) {
 	for range 5 {
-		if p, err = g.load(ctx, name); err == nil || pause(ctx) != nil {
+		if p, err = g.load(ctx, name); err == nil || letOthers(ctx) != nil {
 			break
 		}
 	}
 	return p, err
 }
 
-// pause lets others finish.
-func pause(ctx context.Context) error {
-	t := time.NewTimer(mathrand.N(3 * time.Millisecond))
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
+// letOthers lets others finish.
+func letOthers(ctx context.Context) error {
+	return pause.For(ctx, mathrand.N(3*time.Millisecond))
 }

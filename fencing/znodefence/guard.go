@@ -11,6 +11,7 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"github.com/zkfence/zkfence/fencing"
+	"github.com/zkfence/zkfence/fencing/internal/pause"
 	"github.com/zkfence/zkfence/internal/queue"
 	"github.com/zkfence/zkfence/internal/session"
 	"github.com/zkfence/zkfence/zkconn"
@@ -92,7 +93,7 @@ func (g *Guard) Do(ctx context.Context, c Command, write func(ctx context.Contex
 	}
 	t := &try{g: g, c: c, write: write}
 	for n := range maxTries {
-		if err := pause(ctx, t.wait(n)); err != nil {
+		if err := pause.For(ctx, t.wait(n)); err != nil {
 			return t.gaveUp(err)
 		}
 		if done, err := t.once(ctx); done {
@@ -279,7 +280,7 @@ func (g *Guard) move(ctx context.Context, resource string, f func(memory) (memor
 	}
 	t := &try{g: g, c: Command{Resource: resource}}
 	for n := range maxTries {
-		if err := pause(ctx, t.wait(n)); err != nil {
+		if err := pause.For(ctx, t.wait(n)); err != nil {
 			return fencing.Named(resource, errors.Join(err, t.upset))
 		}
 		s, err := g.client.Session(ctx)
@@ -318,21 +319,4 @@ func (g *Guard) Last(ctx context.Context, resource string) (fencing.Stamp, error
 	}
 	m, err := g.read(ctx, s, resource)
 	return m.Last, fencing.Named(resource, err)
-}
-
-func pause(ctx context.Context, d time.Duration) error {
-	if ctx.Err() != nil {
-		return context.Cause(ctx)
-	}
-	if d == 0 {
-		return nil
-	}
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
 }

@@ -9,6 +9,8 @@ import (
 	"math/rand/v2"
 	"os"
 	"time"
+
+	"github.com/zkfence/zkfence/fencing/internal/pause"
 )
 
 // Wait locks f, until ctx ends. Closing f gives the lock up.
@@ -18,12 +20,8 @@ func Wait(ctx context.Context, f *os.File) error {
 			return err
 		}
 		// Waiting in the kernel could not be ended with ctx.
-		t := time.NewTimer(500*time.Microsecond + rand.N(4*time.Millisecond))
-		select {
-		case <-t.C:
-		case <-ctx.Done():
-			t.Stop()
-			return fmt.Errorf("another process has it: %w", context.Cause(ctx))
+		if err := pause.For(ctx, 500*time.Microsecond+rand.N(4*time.Millisecond)); err != nil {
+			return fmt.Errorf("another process has it: %w", err)
 		}
 	}
 }
