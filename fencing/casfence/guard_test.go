@@ -123,7 +123,7 @@ func TestKeepsTheRuleInFiles(t *testing.T) {
 		f, err := OpenFiles(t.TempDir())
 		require.NoError(t, err)
 		t.Cleanup(func() { _ = f.Close() })
-		return shared{f}
+		return shared(f)
 	}})
 }
 

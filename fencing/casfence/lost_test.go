@@ -92,7 +92,7 @@ func TestKeepsTheRuleThoughAnswersAreLost(t *testing.T) {
 			}
 			return fate(1 + r.IntN(2))
 		}
-		return shared{l}
+		return shared(l)
 	}})
 }
 

@@ -2,15 +2,13 @@ package casfence
 
 import (
 	"context"
-	"errors"
-	"io/fs"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
 	"github.com/zkfence/zkfence/fencing"
+	"github.com/zkfence/zkfence/fencing/casfence/internal/lists"
 	"github.com/zkfence/zkfence/fencing/fencetest"
 )
 
@@ -34,41 +32,11 @@ func text(s string) func(context.Context) ([]byte, error) {
 	return func(context.Context) ([]byte, error) { return []byte(s), nil }
 }
 
-// shared is a store whose contents are lists, one entry a line.
-type shared struct{ Store }
-
-func (s shared) Open(context.Context) (fencetest.Guard, error) {
-	g, err := New(s.Store)
-	return lists{g}, err
-}
-
-type lists struct{ *Guard }
-
-func (l lists) Close() error { return nil }
-
-func (l lists) Do(ctx context.Context, c fencetest.Command) (string, error) {
-	return "", l.Publish(ctx, c.Resource, c.Stamp, func(ctx context.Context) ([]byte, error) {
-		fencetest.Pause(ctx)
-		old, _, err := l.Get(ctx, c.Resource)
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return nil, err
-		}
-		fencetest.Pause(ctx)
-		if c.Fail {
-			return nil, fencetest.ErrCommand
-		}
-		return append(old, c.Entry+"\n"...), nil
-	})
-}
-
-func (l lists) Read(ctx context.Context, name string) ([]string, fencing.Stamp, error) {
-	content, last, err := l.Get(ctx, name)
-	if errors.Is(err, fs.ErrNotExist) {
-		err = nil
-	}
-	return strings.Fields(string(content)), last, err
+// shared is a store for several Guards.
+func shared(s Store) fencetest.Store {
+	return lists.Store(func() (lists.Guard, error) { return New(s) })
 }
 
 func TestKeepsTheRuleInMemory(t *testing.T) {
-	fencetest.Run(t, fencetest.Subject{New: func(fencetest.TB) fencetest.Store { return shared{new(Memory)} }})
+	fencetest.Run(t, fencetest.Subject{New: func(fencetest.TB) fencetest.Store { return shared(new(Memory)) }})
 }

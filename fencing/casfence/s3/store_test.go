@@ -3,7 +3,6 @@ package s3
 import (
 	"context"
 	"errors"
-	"io/fs"
 	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
@@ -15,52 +14,22 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
-	"github.com/zkfence/zkfence/fencing"
 	"github.com/zkfence/zkfence/fencing/casfence"
+	"github.com/zkfence/zkfence/fencing/casfence/internal/lists"
 	"github.com/zkfence/zkfence/fencing/fencetest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// shared has lists for contents, one entry a line.
-type shared struct{ casfence.Store }
-
-func (s shared) Open(context.Context) (fencetest.Guard, error) {
-	g, err := casfence.New(s.Store)
-	return lists{g}, err
-}
-
-type lists struct{ *casfence.Guard }
-
-func (l lists) Close() error { return nil }
-
-func (l lists) Do(ctx context.Context, c fencetest.Command) (string, error) {
-	return "", l.Publish(ctx, c.Resource, c.Stamp, func(ctx context.Context) ([]byte, error) {
-		fencetest.Pause(ctx)
-		old, _, err := l.Get(ctx, c.Resource)
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return nil, err
-		}
-		fencetest.Pause(ctx)
-		if c.Fail {
-			return nil, fencetest.ErrCommand
-		}
-		return append(old, c.Entry+"\n"...), nil
-	})
-}
-
-func (l lists) Read(ctx context.Context, name string) ([]string, fencing.Stamp, error) {
-	content, last, err := l.Get(ctx, name)
-	if errors.Is(err, fs.ErrNotExist) {
-		err = nil
-	}
-	return strings.Fields(string(content)), last, err
+// shared is a store for several Guards.
+func shared(s casfence.Store) fencetest.Store {
+	return lists.Store(func() (lists.Guard, error) { return casfence.New(s) })
 }
 
 func TestKeepsTheRule(t *testing.T) {
 	s := newServer(t)
 	store := s.open(s.config())
-	fencetest.Run(t, fencetest.Subject{New: func(fencetest.TB) fencetest.Store { return shared{store} }})
+	fencetest.Run(t, fencetest.Subject{New: func(fencetest.TB) fencetest.Store { return shared(store) }})
 }
 
 // One of ten writes is cut off, before it is done or after, or answered with an
@@ -75,7 +44,7 @@ func TestKeepsTheRuleOverABadNetwork(t *testing.T) {
 		}
 		return dropRequest + fault(r.IntN(int(conflict)))
 	}, "")
-	fencetest.Run(t, fencetest.Subject{New: func(fencetest.TB) fencetest.Store { return shared{store} }})
+	fencetest.Run(t, fencetest.Subject{New: func(fencetest.TB) fencetest.Store { return shared(store) }})
 }
 
 func TestIsAStore(t *testing.T) {
