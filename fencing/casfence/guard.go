@@ -14,7 +14,8 @@ import (
 )
 
 // Guard publishes contents under names in one Store. Any number of Guards, anywhere,
-// may share it. It is safe for concurrent use.
+// may share it. It is safe for concurrent use. Make it with New; the zero Guard
+// refuses everything.
 type Guard struct {
 	store Store
 	mu    sync.Mutex
@@ -29,7 +30,12 @@ func New(s Store) (*Guard, error) {
 	return &Guard{store: s, known: make(map[string]pointer)}, nil
 }
 
-func begin(ctx context.Context, name string) error {
+var errNotMade = errors.New("casfence: guard was not made by New")
+
+func (g *Guard) begin(ctx context.Context, name string) error {
+	if g == nil || g.store == nil {
+		return errNotMade
+	}
 	if err := fencing.ValidateResource(name); err != nil {
 		return err
 	}
@@ -61,7 +67,7 @@ func (g *Guard) Publish(ctx context.Context, name string, s fencing.Stamp, build
 	if build == nil {
 		return errors.New("casfence: Publish was given no function")
 	}
-	if err := begin(ctx, name); err != nil {
+	if err := g.begin(ctx, name); err != nil {
 		return err
 	}
 	seen, ok := g.recall(name, s)
@@ -181,7 +187,7 @@ func (g *Guard) deposit(ctx context.Context, key string, content []byte) error {
 // already changes nothing. An older one is refused with a *fencing.StaleError, the
 // zero Token with an error matching fencing.ErrZeroToken.
 func (g *Guard) Raise(ctx context.Context, name string, t fencing.Token) error {
-	if err := begin(ctx, name); err != nil {
+	if err := g.begin(ctx, name); err != nil {
 		return err
 	}
 	_, err := g.update(ctx, name, nil, func(r record) (record, error) {
@@ -196,7 +202,7 @@ func (g *Guard) Raise(ctx context.Context, name string, t fencing.Token) error {
 // command, or the floor above it. The error matches fs.ErrNotExist if nothing has
 // been published; the Stamp is good then too.
 func (g *Guard) Get(ctx context.Context, name string) ([]byte, fencing.Stamp, error) {
-	if err := begin(ctx, name); err != nil {
+	if err := g.begin(ctx, name); err != nil {
 		return nil, fencing.Stamp{}, err
 	}
 	p, err := g.load(ctx, name)
@@ -219,7 +225,7 @@ func (g *Guard) Get(ctx context.Context, name string) ([]byte, fencing.Stamp, er
 // Last returns what is remembered under name, the zero Stamp if nothing. It reads the
 // pointer alone.
 func (g *Guard) Last(ctx context.Context, name string) (fencing.Stamp, error) {
-	if err := begin(ctx, name); err != nil {
+	if err := g.begin(ctx, name); err != nil {
 		return fencing.Stamp{}, err
 	}
 	p, err := g.load(ctx, name)
@@ -232,7 +238,7 @@ func (g *Guard) Last(ctx context.Context, name string) (fencing.Stamp, error) {
 // stays as it is.
 func (g *Guard) Override(ctx context.Context, name string, to fencing.Stamp, who, why string) error {
 	o := fencing.Override{Resource: name, To: to, Who: who, Why: why, When: time.Now().UTC()}
-	if err := errors.Join(o.Validate(), begin(ctx, name)); err != nil {
+	if err := errors.Join(o.Validate(), g.begin(ctx, name)); err != nil {
 		return err
 	}
 	_, err := g.update(ctx, name, nil, func(r record) (record, error) {
@@ -245,7 +251,7 @@ func (g *Guard) Override(ctx context.Context, name string, to fencing.Stamp, who
 
 // Overrides returns the records of all overrides under name, oldest first.
 func (g *Guard) Overrides(ctx context.Context, name string) ([]fencing.Override, error) {
-	if err := begin(ctx, name); err != nil {
+	if err := g.begin(ctx, name); err != nil {
 		return nil, err
 	}
 	p, err := g.load(ctx, name)

@@ -40,6 +40,9 @@ type desk struct {
 // enter takes the lock of a name that can be a file of this folder's, reads the
 // memory, makes it durable, and finishes what a killed process left.
 func (g *Guard) enter(ctx context.Context, name string) (*desk, error) {
+	if g == nil || g.root == nil {
+		return nil, errNotMade
+	}
 	if err := validate(name); err != nil {
 		return nil, err
 	}

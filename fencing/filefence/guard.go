@@ -17,8 +17,11 @@ import (
 // home is the folder in which the guard keeps what it remembers.
 const home = ".zkfence"
 
+var errNotMade = errors.New("filefence: guard was not made by New")
+
 // Guard publishes the files of one folder. Any number of Guards, in any number of
-// processes of one machine, may share it. It is safe for concurrent use.
+// processes of one machine, may share it. It is safe for concurrent use. Make it with
+// New; the zero Guard refuses everything.
 type Guard struct {
 	root *os.Root
 	mode fs.FileMode
@@ -65,7 +68,12 @@ func New(dir string, opts ...Option) (*Guard, error) {
 }
 
 // Close gives up the folder. What was published and remembered stays.
-func (g *Guard) Close() error { return g.root.Close() }
+func (g *Guard) Close() error {
+	if g == nil || g.root == nil {
+		return errNotMade
+	}
+	return g.root.Close()
+}
 
 // validate wants the name of a file in this folder and not in another.
 func validate(name string) error {

@@ -22,7 +22,8 @@ type Options struct {
 }
 
 // Guard guards resources in one Redis, or one cluster. It is safe for concurrent use;
-// any number of Guards, in any processes, are one.
+// any number of Guards, in any processes, are one. Make it with New; the zero Guard
+// refuses everything.
 type Guard struct {
 	client redis.UniversalClient
 	maxOps int
@@ -49,6 +50,15 @@ func New(client redis.UniversalClient, o Options) (*Guard, error) {
 		o.MaxOps = 1000
 	}
 	return &Guard{client: client, maxOps: o.MaxOps, raise: newScript(raiseLua), reset: newScript(overrideLua)}, nil
+}
+
+var errNotMade = errors.New("redisfence: guard was not made by New")
+
+func (g *Guard) made() error {
+	if g == nil || g.client == nil {
+		return errNotMade
+	}
+	return nil
 }
 
 var (

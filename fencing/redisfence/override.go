@@ -14,6 +14,9 @@ import (
 // with all owners stopped, and keeps the record of it with the memory, in the same
 // step. Operation IDs stay known.
 func (g *Guard) Override(ctx context.Context, resource string, to fencing.Stamp, who, why string) error {
+	if err := g.made(); err != nil {
+		return err
+	}
 	o := fencing.Override{Resource: resource, To: to, Who: who, Why: why, When: time.Now().UTC()}
 	if err := o.Validate(); err != nil {
 		return err
@@ -32,6 +35,9 @@ const fromLength = 19 + 1 + 20
 
 // Overrides returns the records of a resource, oldest first.
 func (g *Guard) Overrides(ctx context.Context, resource string) ([]fencing.Override, error) {
+	if err := g.made(); err != nil {
+		return nil, err
+	}
 	if err := fencing.ValidateResource(resource); err != nil {
 		return nil, err
 	}

@@ -19,7 +19,7 @@ type Command struct {
 }
 
 // Script is the body of a Lua function with the arguments keys and args, tables of
-// what is given to Run:
+// the keyNames and args that are given to Run:
 //
 //	redis.call('RPUSH', keys[1], args[1])
 //	return redis.call('LLEN', keys[1])
@@ -50,7 +50,7 @@ func (e *CommandError) Error() string { return "redisfence: the command failed: 
 
 // Run runs a script if c may run, in one step with the judgement and with what is
 // remembered, in one round trip (two when the server has not seen the script yet).
-// keys should be named by Key.
+// keyNames are the script's keys, and should be made by Key.
 //
 // A nil error: it has been applied, or had been under this operation ID, and the
 // outcome is the one recorded. A *fencing.StaleError: refused. A *CommandError: it
@@ -60,6 +60,9 @@ func (e *CommandError) Error() string { return "redisfence: the command failed: 
 // server's refusal (READONLY, OOM, a key that holds something else); or ctx's cause if
 // nothing was sent.
 func (g *Guard) Run(ctx context.Context, c Command, s Script, keyNames []string, args ...any) (outcome string, err error) {
+	if err := g.made(); err != nil {
+		return "", err
+	}
 	if s.s.text == "" {
 		return "", errNoScript
 	}
@@ -121,6 +124,9 @@ func (g *Guard) Raise(ctx context.Context, resource string, t fencing.Token) err
 	if err := fencing.ValidateResource(resource); err != nil {
 		return err
 	}
+	if err := g.made(); err != nil {
+		return err
+	}
 	if t.IsZero() {
 		return fencing.Named(resource, fencing.ErrZeroToken)
 	}
@@ -135,6 +141,9 @@ func (g *Guard) Raise(ctx context.Context, resource string, t fencing.Token) err
 // Last returns what is remembered of a resource, as the server that is asked has it;
 // the zero Stamp of one that nobody has come to.
 func (g *Guard) Last(ctx context.Context, resource string) (fencing.Stamp, error) {
+	if err := g.made(); err != nil {
+		return fencing.Stamp{}, err
+	}
 	if err := fencing.ValidateResource(resource); err != nil {
 		return fencing.Stamp{}, err
 	}

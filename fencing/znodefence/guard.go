@@ -27,6 +27,7 @@ var (
 	ErrOwnerGone = errors.New("znodefence: the owner's lock node is gone")
 	// ErrNotRead says that a write has no version that was read. Nothing was sent.
 	ErrNotRead  = errors.New("znodefence: no version that was read")
+	errNotMade  = errors.New("znodefence: guard was not made by New")
 	errNoWrites = errors.New("znodefence: Do was given no function")
 	errCrowded  = errors.New("znodefence: others have moved the memory at each of 1000 tries")
 )
@@ -49,6 +50,7 @@ type Command struct {
 
 // Guard guards the resources whose memories stand below one path. It is safe for
 // concurrent use; any number of Guards, in any processes, with the same path are one.
+// Make it with New; the zero Guard refuses everything.
 type Guard struct {
 	client *zkconn.Client
 	dir    string
@@ -69,6 +71,13 @@ func New(client *zkconn.Client, dir string) (*Guard, error) {
 	return &Guard{client: client, dir: dir, acl: slices.Clone(client.Internal().ACL())}, nil
 }
 
+func (g *Guard) made() error {
+	if g == nil || g.client == nil {
+		return errNotMade
+	}
+	return nil
+}
+
 // Do runs write, which reads and says what to write by way of its Tx, and applies
 // all of that or nothing. It may run several times, when another command has come
 // between or an answer was lost: it must do nothing but read and say.
@@ -82,6 +91,9 @@ func New(client *zkconn.Client, dir string) (*Guard, error) {
 // may try again. Else as package fencing has it for bad input, and ctx's cause if it
 // ended before anything was sent: nothing of this call was applied.
 func (g *Guard) Do(ctx context.Context, c Command, write func(ctx context.Context, tx *Tx) error) error {
+	if err := g.made(); err != nil {
+		return err
+	}
 	if write == nil {
 		return errNoWrites
 	}
@@ -275,6 +287,9 @@ func (g *Guard) Raise(ctx context.Context, resource string, t fencing.Token) err
 
 // move changes a memory by f, whose error is the answer.
 func (g *Guard) move(ctx context.Context, resource string, f func(memory) (memory, error)) error {
+	if err := g.made(); err != nil {
+		return err
+	}
 	if err := fencing.ValidateResource(resource); err != nil {
 		return err
 	}
@@ -310,6 +325,9 @@ func (g *Guard) move(ctx context.Context, resource string, f func(memory) (memor
 // Last returns what is remembered of a resource, as the server that is asked has it;
 // the zero Stamp of one that nobody has come to.
 func (g *Guard) Last(ctx context.Context, resource string) (fencing.Stamp, error) {
+	if err := g.made(); err != nil {
+		return fencing.Stamp{}, err
+	}
 	if err := fencing.ValidateResource(resource); err != nil {
 		return fencing.Stamp{}, err
 	}

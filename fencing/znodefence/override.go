@@ -51,6 +51,9 @@ func (g *Guard) Override(ctx context.Context, resource string, to fencing.Stamp,
 
 // Overrides returns the records of a resource, oldest first.
 func (g *Guard) Overrides(ctx context.Context, resource string) ([]fencing.Override, error) {
+	if err := g.made(); err != nil {
+		return nil, err
+	}
 	if err := fencing.ValidateResource(resource); err != nil {
 		return nil, err
 	}
