@@ -83,7 +83,7 @@ func (f *Files) Put(ctx context.Context, key string, value []byte, version strin
 	// One name for all: who has the lock is alone, and what the dead left is
 	// written over.
 	if err := f.write("new", append(append([]byte(key), 0), value...)); err != nil {
-		return "", notWritten(err)
+		return "", notWritten(fmt.Errorf("%w; nothing was changed: when %s has room and can be written, try again", err, f.root.Name()))
 	}
 	if err := f.root.Rename("new", digest([]byte(key))); err != nil {
 		return "", err
@@ -102,7 +102,11 @@ func (f *Files) write(name string, content []byte) error {
 	if err == nil {
 		err = file.Sync()
 	}
-	return errors.Join(err, file.Close())
+	if err = errors.Join(err, file.Close()); err != nil {
+		// On a full disk the half takes up the room of whatever comes next.
+		err = errors.Join(err, f.root.Remove(name))
+	}
+	return err
 }
 
 func (f *Files) sync() error {
