@@ -33,6 +33,10 @@
 // of the value (an ETag is one) and never comes back.
 //
 // Objects that no pointer names (of refused and broken-off commands, and of those
-// that were replaced) stay; a program that removes them must leave alone what is
-// younger than the longest command can take.
+// that were replaced) stay until [Guard.Sweep] removes them, which it does beside
+// writers without a danger for what they are about to publish. It needs a store that
+// can list and delete (Memory and Files can). Any other remover, such as a bucket's
+// lifecycle rule, knows neither: by age alone it removes what the pointer names, if
+// that has not been replaced for long, and Get then fails; and it must never touch
+// "pointers/", with which the floor would go.
 package casfence

@@ -81,21 +81,31 @@ func (g *Guard) Publish(ctx context.Context, name string, s fencing.Stamp, build
 	if err != nil {
 		return g.failed(ctx, name, s, &seen, err)
 	}
-	object := g.objectKey(name, s)
-	if err := g.deposit(ctx, object, content); err != nil {
-		return g.failed(ctx, name, s, &seen, fmt.Errorf("casfence: %q was not published: write %s: %w", name, object, err))
-	}
-	now, err := g.update(ctx, name, &seen, func(r record) (record, error) {
-		floor, refusal := fencing.Check(r.Last, s)
-		if refusal != nil {
-			r.Last = floor
-			return r, fencing.Named(name, refusal)
+	for range rounds {
+		object := g.objectKey(name, s)
+		if err := g.deposit(ctx, object, content); err != nil {
+			return g.failed(ctx, name, s, &seen, fmt.Errorf("casfence: %q was not published: write %s: %w", name, object, err))
 		}
-		r.Last, r.Object = s, object
-		return r, nil
-	})
-	g.remember(name, now, err == nil)
-	return err
+		now, err := g.update(ctx, name, &seen, func(r record) (record, error) {
+			floor, refusal := fencing.Check(r.Last, s)
+			switch {
+			case refusal != nil:
+				r.Last = floor
+				return r, fencing.Named(name, refusal)
+			case r.Swept != seen.Swept: // since before the deposit: see Sweep
+				r.Last = floor
+				return r, errSwept
+			}
+			r.Last, r.Object = s, object
+			return r, nil
+		})
+		if !errors.Is(err, errSwept) {
+			g.remember(name, now, err == nil)
+			return err
+		}
+		seen = now
+	}
+	return g.failed(ctx, name, s, &seen, fmt.Errorf("casfence: %q was swept %d times meanwhile and not published: try again", name, rounds))
 }
 
 // recall returns what this Guard's last command left, if by that s may act and raises
@@ -213,6 +223,21 @@ func (g *Guard) Get(ctx context.Context, name string) ([]byte, fencing.Stamp, er
 		return nil, p.Last, fmt.Errorf("casfence: %q: %w", name, fs.ErrNotExist)
 	}
 	content, version, err := g.store.Get(ctx, p.Object)
+	for range rounds {
+		if err != nil || version != "" {
+			break
+		}
+		// It may have been replaced since the pointer was read, and swept.
+		now, again := g.load(ctx, name)
+		if again != nil {
+			return nil, p.Last, again
+		}
+		if now.Object == p.Object {
+			break
+		}
+		p = now
+		content, version, err = g.store.Get(ctx, p.Object)
+	}
 	if err == nil && version == "" {
 		err = errors.New("it is gone, though the pointer names it")
 	}

@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"context"
 	"strconv"
+	"strings"
 	"sync"
+	"time"
 )
 
 // Memory is a Store in memory, for tests. The zero Memory is empty and ready.
@@ -17,6 +19,7 @@ type Memory struct {
 type item struct {
 	value   []byte
 	version string
+	when    time.Time
 }
 
 // Get implements Store.
@@ -45,6 +48,33 @@ func (m *Memory) Put(ctx context.Context, key string, value []byte, version stri
 	}
 	m.count++
 	newVersion = strconv.FormatUint(m.count, 10)
-	m.items[key] = item{bytes.Clone(value), newVersion}
+	m.items[key] = item{bytes.Clone(value), newVersion, time.Now()}
 	return newVersion, nil
+}
+
+// List implements SweepStore.
+func (m *Memory) List(ctx context.Context, prefix string) ([]Listed, error) {
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var all []Listed
+	for key, i := range m.items {
+		if strings.HasPrefix(key, prefix) {
+			all = append(all, Listed{key, i.when})
+		}
+	}
+	return all, nil
+}
+
+// Delete implements SweepStore.
+func (m *Memory) Delete(ctx context.Context, key string) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	delete(m.items, key)
+	return nil
 }

@@ -35,6 +35,7 @@ type record struct {
 	Object    string             `json:"object,omitempty"` // key of the content; none while nothing is published
 	Writes    []string           `json:"writes"`           // IDs of the newest writes, the newest last
 	Overrides []fencing.Override `json:"overrides,omitempty"`
+	Swept     string             `json:"swept,omitempty"` // the last Sweep
 
 	touch bool // write it though it says the same
 }
@@ -116,7 +117,7 @@ func (g *Guard) update(ctx context.Context, name string, seen *pointer, change f
 }
 
 func unchanged(a, b record) bool {
-	return !a.touch && a.Last == b.Last && a.Object == b.Object && len(a.Overrides) == len(b.Overrides)
+	return !a.touch && a.Last == b.Last && a.Object == b.Object && a.Swept == b.Swept && len(a.Overrides) == len(b.Overrides)
 }
 
 // move sends one compare-and-set and finds out what has become of it. Not applied
