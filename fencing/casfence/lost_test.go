@@ -96,6 +96,36 @@ func TestKeepsTheRuleThoughAnswersAreLost(t *testing.T) {
 	}})
 }
 
+// losing is a store whose Guards lose answers when told to.
+type losing struct {
+	fencetest.Store
+	l *lossy
+}
+
+func (s losing) Open(ctx context.Context) (fencetest.Guard, error) {
+	g, err := s.Store.Open(ctx)
+	return loser{g, s.l}, err
+}
+
+type loser struct {
+	fencetest.Guard
+	l *lossy
+}
+
+// LoseNextAnswer is of the next write of a pointer.
+func (g loser) LoseNextAnswer() {
+	g.l.mu.Lock()
+	defer g.l.mu.Unlock()
+	g.l.fate = pointers(1, lostTell, nil)
+}
+
+func TestALostAnswerIsNoFailure(t *testing.T) {
+	fencetest.Run(t, fencetest.Subject{LosesAnswers: true, NoOverride: true, New: func(fencetest.TB) fencetest.Store {
+		l := new(lossy)
+		return losing{shared(l), l}
+	}})
+}
+
 func TestALostAnswerIsLookedFor(t *testing.T) {
 	for name, what := range map[string]fate{"AskedAndNotDone": lostAsk, "DoneAndNotTold": lostTell, "DoneLater": delayed} {
 		t.Run(name, func(t *testing.T) {

@@ -39,6 +39,8 @@ type flaws struct {
 	zeroIsNothing     bool // the zero token passes where nothing is remembered
 	ignoresContext    bool
 	duplicatesApplied bool // a repetition is applied again
+	lostIsFailed      bool // takes a lost answer for a failure
+	lostForgotten     bool // a Seq is remembered once its answer has come
 }
 
 type record struct {
@@ -103,7 +105,10 @@ type guard struct {
 	*memory
 	floors map[string]fencing.Stamp // forgetful's
 	ops    map[string]string        // opForgotten's
+	losing bool                     // the next answer
 }
+
+func (g *guard) LoseNextAnswer() { g.losing = true }
 
 func (g *guard) Close() error { return nil }
 
@@ -239,7 +244,22 @@ func (g *guard) Do(ctx context.Context, c fencetest.Command) (string, error) {
 	}
 	r.last = c.Stamp
 	g.keepOp(r, c)
+	if g.losing {
+		g.losing = false
+		return "", g.lost(r, before)
+	}
 	return c.Outcome, nil
+}
+
+// lost is the answer to a command that was applied.
+func (g *guard) lost(r *record, before fencing.Stamp) error {
+	if g.lostForgotten {
+		r.last = before
+	}
+	if g.lostIsFailed {
+		return errors.New("the connection broke")
+	}
+	return fencing.ErrUnknownOutcome
 }
 
 func (g *guard) Raise(ctx context.Context, resource string, t fencing.Token) error {

@@ -35,6 +35,7 @@ func properties() []property {
 		{"AFailedOperationIsNotRecorded", opFails, func(s Subject) bool { return operating(s) && failing(s) }},
 		{"AnOperationSentByTwoOwnersAtOnceIsAppliedOnce", opRace, operating},
 		{"AnOperationIsRememberedOverARestart", opRestart, func(s Subject) bool { return operating(s) && restarting(s) }},
+		{"ALostAnswerIsNoFailureAndItsRetryRunsNothing", lostAnswer, func(s Subject) bool { return s.LosesAnswers }},
 		{"AnOverrideLetsASmallerTokenInAndIsRecorded", override, overriding},
 		{"ABadOverrideChangesNothing", badOverride, overriding},
 	}

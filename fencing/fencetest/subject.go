@@ -49,6 +49,10 @@ type Subject struct {
 	// OpIDs: the guard takes operation IDs.
 	OpIDs bool
 
+	// LosesAnswers: an answer on its way to the guard can be made to be lost. A Guard
+	// must be a Loser then.
+	LosesAnswers bool
+
 	// Seed is for random choices. Defaults to 1.
 	Seed uint64
 }
@@ -99,6 +103,13 @@ type Guard interface {
 
 	// Close ends this instance. What it remembers stays in the store.
 	Close() error
+}
+
+// Loser is a Guard whose answers from the store can be made to be lost.
+type Loser interface {
+	// LoseNextAnswer has the next command of this instance be applied, and the answer
+	// to what applied it not arrive. The floor has been raised before.
+	LoseNextAnswer()
 }
 
 // Overrider is a Guard that can be overridden.

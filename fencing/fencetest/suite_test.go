@@ -14,7 +14,7 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func subject(f flaws) fencetest.Subject {
-	return fencetest.Subject{New: func(fencetest.TB) fencetest.Store { return newMemory(f) }, OpIDs: true}
+	return fencetest.Subject{New: func(fencetest.TB) fencetest.Store { return newMemory(f) }, OpIDs: true, LosesAnswers: true}
 }
 
 func TestAGuardThatKeepsTheRulePasses(t *testing.T) {
@@ -62,6 +62,8 @@ func TestABrokenGuardFails(t *testing.T) {
 		{"TakesZeroForNothing", flaws{zeroIsNothing: true}, []string{"BadInputIsRefusedAndChangesNothing"}},
 		{"IgnoresTheContext", flaws{ignoresContext: true}, []string{"AnEndedContextRunsNothing"}},
 		{"AppliesARepetition", flaws{duplicatesApplied: true}, []string{"AReplayAfterSuccessIsADuplicate"}},
+		{"TakesALostAnswerForAFailure", flaws{lostIsFailed: true}, []string{"ALostAnswerIsNoFailureAndItsRetryRunsNothing"}},
+		{"RemembersWhatWasAnsweredAlone", flaws{lostForgotten: true}, []string{"ALostAnswerIsNoFailureAndItsRetryRunsNothing"}},
 	} {
 		v := reflect.ValueOf(c.flaws)
 		for i := range v.NumField() {
@@ -95,7 +97,7 @@ func TestWhatASubjectExcludesIsTold(t *testing.T) {
 	}
 	failed, log := judged(t, s)
 	require.Empty(t, failed, "%s", log)
-	for _, name := range []string{"AFailedCommandLeavesNothing", "ARestartedStoreRemembers", "ABadOverrideChangesNothing", "AFailedOperationIsNotRecorded"} {
+	for _, name := range []string{"AFailedCommandLeavesNothing", "ARestartedStoreRemembers", "ABadOverrideChangesNothing", "AFailedOperationIsNotRecorded", "ALostAnswerIsNoFailureAndItsRetryRunsNothing"} {
 		require.Contains(t, log, "not judged, by the Subject's own word: "+name)
 	}
 
@@ -104,7 +106,8 @@ func TestWhatASubjectExcludesIsTold(t *testing.T) {
 		s.New = func(fencetest.TB) fencetest.Store { return bare{newMemory(flaws{})} }
 		failed, log := judged(t, s)
 		slices.Sort(failed)
-		require.Equal(t, []string{"ABadOverrideChangesNothing", "AnOverrideLetsASmallerTokenInAndIsRecorded"}, failed, "%s", log)
+		require.Equal(t, []string{"ABadOverrideChangesNothing", "ALostAnswerIsNoFailureAndItsRetryRunsNothing", "AnOverrideLetsASmallerTokenInAndIsRecorded"}, failed, "%s", log)
 		require.Contains(t, log, "NoOverride")
+		require.Contains(t, log, "LosesAnswers")
 	})
 }
