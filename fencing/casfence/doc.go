@@ -39,4 +39,7 @@
 // lifecycle rule, knows neither: by age alone it removes what the pointer names, if
 // that has not been replaced for long, and Get then fails; and it must never touch
 // "pointers/", with which the floor would go.
+//
+// The example of [Guard.Publish] shows what a new owner does: raise, read, write, and try again
+// with the same Stamp where the outcome is unknown.
 package casfence

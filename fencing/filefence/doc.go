@@ -48,4 +48,7 @@
 // A command does not fail without a word: an error that matches
 // [fencing.ErrUnknownOutcome] means that it may be applied, any other that it was
 // not.
+//
+// The example of [Guard.Publish] shows what a new owner does: raise, read, write, and try again
+// with the same Stamp where the outcome is unknown.
 package filefence

@@ -41,4 +41,7 @@
 // Run makes of it: applied, with the outcome of the first, which the memory has for the
 // last Stamp. If the connection does not come back, or a later Stamp has
 // by then, the error matches fencing.ErrUnknownOutcome.
+//
+// The example of [Guard.Set] shows what a new owner does: raise, read, write, and try again
+// with the same Stamp where the outcome is unknown.
 package redisfence

@@ -37,4 +37,7 @@
 // -1 means any version, and it is what a Stat holds that nobody has filled in. The
 // Stamp refuses the wrong owner, the version the right owner's wrong idea of what it
 // overwrites; neither replaces the other.
+//
+// The example of [Guard.Do] shows what a new owner does: raise, read, write, and try again
+// with the same Stamp where the outcome is unknown.
 package znodefence
