@@ -66,7 +66,7 @@ func (s *scene) while(f func()) <-chan struct{} {
 }
 
 // The guard is asked, its owner is paused, and the write comes when another owner
-// has written.
+// has written (case 25).
 func nothingBetween(s *scene) {
 	for nth := 1; nth <= 2; nth++ {
 		a, b := s.guard(), s.guard()

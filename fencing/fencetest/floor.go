@@ -83,7 +83,7 @@ func failureLeavesNothing(s *scene) {
 
 // A command fails, the next one is applied, and only then the first is tried again.
 // "Already applied" would report a write that never was; to apply it would undo the
-// later one.
+// later one (case 45).
 func lateRetry(s *scene) {
 	g := s.guard()
 	m := s.model()

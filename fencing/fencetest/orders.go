@@ -77,7 +77,7 @@ func randomWalk(s *scene) {
 }
 
 // A guard that compares for equality, or starts from nothing and lets an old token
-// in after a new one.
+// in after a new one (case 26).
 func orderNotEquality(s *scene) {
 	g := s.guard()
 	m := s.model()

@@ -27,7 +27,7 @@ func (s *scene) overrides(o Overrider, resource string) []fencing.Override {
 	return records
 }
 
-// The ensemble was rebuilt and gives out small tokens.
+// The ensemble was rebuilt and gives out small tokens (case 27).
 func override(s *scene) {
 	g, closeIt := s.open()
 	o := s.overrider(g)

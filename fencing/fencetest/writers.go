@@ -7,7 +7,7 @@ import (
 )
 
 // manyWriters has 64 owners write at once through four guards, each with failures,
-// retries and pauses of its own.
+// retries and pauses of its own (case 25).
 func manyWriters(s *scene) {
 	const owners, commands = 64, 3
 	guards := []Guard{s.guard(), s.guard(), s.guard(), s.guard()}

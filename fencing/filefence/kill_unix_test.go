@@ -15,7 +15,7 @@ import (
 	"github.com/zkfence/zkfence/fencing"
 )
 
-// Case: a crash between "remember" and "write", at every point that there is.
+// A crash between "remember" and "write", at every point that there is (case 25).
 func TestAProcessKilledAtAnyStepLeavesContentAndStampTogether(t *testing.T) {
 	var steps []string
 	applied := 0
