@@ -16,6 +16,7 @@ type Rule string
 const (
 	Backwards       Rule = "backwards"
 	Unowned         Rule = "unowned"
+	Unkept          Rule = "unkept"
 	Overlap         Rule = "overlap"
 	Causeless       Rule = "causeless"
 	Revived         Rule = "revived"
@@ -46,11 +47,13 @@ func Check(events []Event, grace time.Duration) []Violation {
 	slices.SortStableFunc(inOrder, func(a, b Event) int { return cmp.Compare(a.At, b.At) })
 	b := gather(inOrder)
 	found = append(found, b.unowned(inOrder)...)
+	found = append(found, unkept(inOrder)...)
 	found = append(found, b.overlaps(grace)...)
 	found = append(found, b.losses(grace)...)
 	found = append(found, b.moves(grace)...)
-	found = append(found, b.revived()...)
+	found = append(found, b.revived(grace)...)
 	found = append(found, b.unfair(grace)...)
+	found = append(found, b.passed(grace)...)
 	found = append(found, b.endless()...)
 	found = append(found, linearizable(inOrder)...)
 	for _, e := range inOrder {

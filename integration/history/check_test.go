@@ -76,6 +76,18 @@ func answer(at time.Duration, worker string, op uint64, a history.Answer) histor
 	return history.Event{At: at, Kind: history.Answered, Worker: worker, Op: op, Answer: a}
 }
 
+// stop is a fault that stops the worker's process.
+func stop(at time.Duration, worker string) history.Event {
+	e := fault(at, history.Fault, "stopped", worker)
+	e.Stops = true
+	return e
+}
+
+// freed is a fault that ends holds.
+func freed(at time.Duration, path, node string) history.Event {
+	return history.Event{At: at, Kind: history.Fault, Reason: "delete", Path: path, Node: node, Frees: true}
+}
+
 // handover is a history that breaks no rule: A holds and lets go, B follows.
 func handover() []history.Event {
 	return []history.Event{
@@ -97,11 +109,21 @@ func handover() []history.Event {
 func stoppedInTheGrant() []history.Event {
 	return []history.Event{
 		of(0, "A", 1, history.Began), enrolled(1*ms, "A", 1, "a-lock-0000000001"),
-		fault(2*ms, history.Fault, "stopped", "A"),
+		stop(2*ms, "A"),
 		of(3*ms, "B", 1, history.Began), enrolled(4*ms, "B", 1, "b-lock-0000000002"),
 		granted(20*ms, "B", 1, 11), belief(21*ms, "B", 1, 500*ms),
 		granted(30*ms, "A", 1, 10), fault(31*ms, history.Healed, "stopped", "A"), of(32*ms, "A", 1, history.Lost),
 		of(40*ms, "B", 1, history.Unlocking), of(41*ms, "B", 1, history.Released),
+	}
+}
+
+// passedOver is a history in which B is granted the lock past A, who gives up then.
+func passedOver(then time.Duration) []history.Event {
+	return []history.Event{
+		of(0, "A", 1, history.Began), enrolled(1*ms, "A", 1, "a-lock-0000000001"),
+		of(0, "B", 1, history.Began), enrolled(2*ms, "B", 1, "b-lock-0000000002"),
+		granted(3*ms, "B", 1, 11), of(4*ms, "B", 1, history.Unlocking), of(5*ms, "B", 1, history.Released),
+		of(then, "A", 1, history.Failed),
 	}
 }
 
@@ -141,7 +163,7 @@ func TestEachRuleIsBrokenByWhatItNames(t *testing.T) {
 
 		// A's unlock is not to be seen, so its promise of 500 ms stands.
 		{"AGrantWithinAnothersTrust", append(without(handover(), "A", history.Unlocking), of(510*ms, "A", 1, history.Unlocking)), []history.Rule{history.Overlap}},
-		{"AGrantWithinAnothersTrustThatEndsWithItsProcess", append(without(handover(), "A", history.Unlocking), fault(3500*time.Microsecond, history.Gone, "", "A")), []history.Rule{history.Overlap}},
+		{"AGrantWithinAnothersTrustThatEndsWithItsProcess", append(without(handover(), "A", history.Unlocking), fault(3500*time.Microsecond, history.Gone, "", "A")), []history.Rule{history.Overlap, history.Causeless}},
 
 		{"AGrantWithinAnothersTrustAfterANodeOfNobodysWasDeleted", append(without(handover(), "A", history.Unlocking),
 			history.Event{At: 1500 * time.Microsecond, Kind: history.Fault, Reason: "delete", Node: "x-lock-0000000000", Frees: true}, of(510*ms, "A", 1, history.Unlocking)), []history.Rule{history.Overlap}},
@@ -167,6 +189,15 @@ func TestEachRuleIsBrokenByWhatItNames(t *testing.T) {
 			granted(6*ms, "A", 1, 10), of(7*ms, "A", 1, history.Unlocking), of(8*ms, "A", 1, history.Released),
 		}, []history.Rule{history.Unfair}},
 
+		{"AGrantAgainstTheNumbersInLine", []history.Event{
+			of(0, "A", 1, history.Began), enrolled(1*ms, "A", 1, "a-lock-0000000001"),
+			of(0, "B", 1, history.Began), enrolled(2*ms, "B", 1, "b-lock-0000000002"),
+			granted(3*ms, "B", 1, 10), of(4*ms, "B", 1, history.Unlocking), of(5*ms, "B", 1, history.Released),
+			granted(6*ms, "A", 1, 11), of(7*ms, "A", 1, history.Unlocking), of(8*ms, "A", 1, history.Released),
+		}, []history.Rule{history.Unfair}},
+		{"AGrantPastOneThatGivesUp", passedOver(104 * ms), []history.Rule{history.Unfair}},
+		{"AGrantPastOneThatGivesUpBesideAnothersFault", append(passedOver(104*ms), fault(0, history.Fault, "cut", "B")), []history.Rule{history.Unfair}},
+
 		{"ANodeIsLeft", append(handover(), history.Event{At: 30 * ms, Kind: history.Leftover, Path: "/l", Node: "x"}), []history.Rule{history.Orphan}},
 
 		{"AWaiterNeverEnds", append(handover(), of(20*ms, "C", 1, history.Began)), []history.Rule{history.Endless}},
@@ -176,7 +207,18 @@ func TestEachRuleIsBrokenByWhatItNames(t *testing.T) {
 		// It holds both at once, told or not.
 		{"AGrantToldAfterAStopThatIsTrusted", append(stoppedInTheGrant(), belief(30*ms, "A", 1, 1*ms)), []history.Rule{history.Unfair, history.Overlap}},
 		{"AGrantToldAfterNoStop", append(without(stoppedInTheGrant(), "A", history.Fault), fault(19*ms, history.Fault, "cut", "")), []history.Rule{history.Unfair, history.Overlap}},
-		{"AGrantToldAfterALaterStop", append(without(stoppedInTheGrant(), "A", history.Fault), fault(25*ms, history.Fault, "stopped", "A")), []history.Rule{history.Unfair, history.Overlap}},
+		{"AGrantToldAfterALaterStop", append(without(stoppedInTheGrant(), "A", history.Fault), stop(25*ms, "A")), []history.Rule{history.Unfair, history.Overlap}},
+		{"AGrantToldAfterAFaultThatStopsNothing", append(without(stoppedInTheGrant(), "A", history.Fault), fault(2*ms, history.Fault, "stopped", "A")), []history.Rule{history.Unfair, history.Overlap}},
+		{"AGrantToldLongAfterTheStop", append(without(stoppedInTheGrant(), "A", history.Granted), granted(132*ms, "A", 1, 10)), []history.Rule{history.Unfair}},
+		// Its token is the newer one, so it was granted after A, stopped or not.
+		{"AGrantWithinAnothersTrustToOneThatIsStopped", append(without(handover(), "A", history.Unlocking), stop(0, "B"), of(510*ms, "A", 1, history.Unlocking)), []history.Rule{history.Overlap}},
+		{"AGrantWithinAnothersTrustAfterAllOfAnotherPathWasDeleted", append(without(handover(), "A", history.Unlocking), freed(6*ms, "/other", ""), of(510*ms, "A", 1, history.Unlocking)), []history.Rule{history.Overlap}},
+		{"ATrustLongAfterItsNodeWasDeleted", append(handover(), of(20*ms, "A", 2, history.Began), enrolled(21*ms, "A", 2, "a-lock-0000000003"), granted(22*ms, "A", 2, 12), belief(23*ms, "A", 2, 500*ms),
+			freed(24*ms, "/l", "a-lock-0000000003"), belief(125*ms, "A", 2, 500*ms), of(126*ms, "A", 2, history.Unlocking), of(127*ms, "A", 2, history.Released)), []history.Rule{history.Revived}},
+		{"ATrustAfterTheRelease", append(handover(), belief(16*ms, "B", 1, 1*ms)), []history.Rule{history.Revived}},
+		{"ATrustedHoldIsOverWithoutAWord", append(without(handover(), "B", history.Unlocking), belief(11*ms, "B", 1, 1*ms)), []history.Rule{history.Causeless}},
+		{"ACommandIsSentBeforeItsTokenIsGranted", append(handover(), command(9*ms, "B", 9, history.Command{Call: history.Write, Stamp: stamp(11, 1)}), accepted(20*ms, stamp(11, 1))), []history.Rule{history.Unowned}},
+		{"AWriteThatWasAnsweredIsNotThere", append(handover(), command(20*ms, "B", 9, history.Command{Call: history.Write, Stamp: stamp(11, 1)}), answer(21*ms, "B", 9, history.Answer{OK: true, Last: stamp(11, 1)})), []history.Rule{history.Unkept}},
 
 		{"AReadIsStale", append(handover(),
 			command(20*ms, "B", 2, history.Command{Call: history.Read}),
@@ -191,14 +233,14 @@ func TestEachRuleIsBrokenByWhatItNames(t *testing.T) {
 			22*ms, "C", stamp(4, 1)), []history.Rule{history.Backwards}},
 		{"ASupersededWriteIsCalledADuplicate", append(handover(),
 			command(20*ms, "A", 2, history.Command{Call: history.Write, Stamp: stamp(10, 3), Value: "c"}),
-			answer(21*ms, "A", 2, history.Answer{OK: true, Last: stamp(10, 3)}),
+			accepted(21*ms, stamp(10, 3)), answer(21*ms, "A", 2, history.Answer{OK: true, Last: stamp(10, 3)}),
 			command(22*ms, "A", 3, history.Command{Call: history.Write, Stamp: stamp(10, 2), Value: "b"}),
 			answer(23*ms, "A", 3, history.Answer{Refused: history.Duplicate, Last: stamp(10, 3)})), []history.Rule{history.NotLinearizable}},
 		{"AnOldOwnersWriteIsAcceptedAboveTheFloor", append(handover(),
 			command(20*ms, "B", 2, history.Command{Call: history.Raise, Stamp: stamp(11, 0)}),
 			answer(21*ms, "B", 2, history.Answer{OK: true, Last: stamp(11, 0)}),
 			command(22*ms, "A", 2, history.Command{Call: history.Write, Stamp: stamp(10, 2), Value: "late"}),
-			answer(23*ms, "A", 2, history.Answer{OK: true, Last: stamp(10, 2)})), []history.Rule{history.NotLinearizable}},
+			accepted(23*ms, stamp(10, 2)), answer(23*ms, "A", 2, history.Answer{OK: true, Last: stamp(10, 2)})), []history.Rule{history.NotLinearizable}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			require.Equal(t, c.want, rules(c.events), "%v", history.Check(c.events, grace))
@@ -217,11 +259,18 @@ func TestWhatIsAllowed(t *testing.T) {
 			history.Event{At: 5 * ms, Kind: history.Fault, Reason: "delete", Frees: true}, of(20*ms, "A", 1, history.Lost)),
 		"AGrantThatIsToldAfterItsNodeWasDeleted": append(without(handover(), "A", history.Unlocking),
 			history.Event{At: 1500 * time.Microsecond, Kind: history.Fault, Reason: "delete", Node: "a-lock-0000000001", Frees: true}, of(20*ms, "A", 1, history.Lost)),
-		"AWaiterLosesItsPlaceByAFault": append(handover(), fault(5*ms, history.Fault, "cut", "B"), enrolled(6*ms, "B", 1, "b-lock-0000000003")),
-		"ANodeThatIsToldTwice":         append(handover(), enrolled(9*ms, "B", 1, "b-lock-0000000002")),
-		"AGrantThatIsToldAfterAStop":   stoppedInTheGrant(),
-		"ATrustInTheInstantOfTheLoss":  append(without(handover(), "B", history.Unlocking), fault(0, history.Fault, "kill", ""), of(12*ms, "B", 1, history.Lost), belief(12*ms, "B", 1, 1*ms)),
-		"AKilledWorkerOwesNothing":     append(without(without(handover(), "B", history.Unlocking), "B", history.Released), fault(20*ms, history.Gone, "", "B")),
+		"AWaiterLosesItsPlaceByAFault":      append(handover(), fault(5*ms, history.Fault, "cut", "B"), enrolled(6*ms, "B", 1, "b-lock-0000000003")),
+		"ANodeThatIsToldTwice":              append(handover(), enrolled(9*ms, "B", 1, "b-lock-0000000002")),
+		"AGrantThatIsToldAfterAStop":        stoppedInTheGrant(),
+		"AGrantPastOneThatIsLeaving":        passedOver(102 * ms),
+		"AGrantPastOneThatWasCutOff":        append(passedOver(104*ms), fault(0, history.Fault, "cut", "A")),
+		"AGrantPastOneInAnOutage":           append(passedOver(204*ms), fault(3*ms, history.Fault, "outage", "")),
+		"ATrustUntilTheDeletionIsTold":      append(handover(), of(20*ms, "A", 2, history.Began), enrolled(21*ms, "A", 2, "a-lock-0000000003"), granted(22*ms, "A", 2, 12), freed(24*ms, "/l", "a-lock-0000000003"), belief(124*ms, "A", 2, 500*ms), of(125*ms, "A", 2, history.Lost)),
+		"AGrantAfterAllOfItsPathWasDeleted": append(without(handover(), "A", history.Unlocking), freed(5*ms, "/l", ""), of(20*ms, "A", 1, history.Lost)),
+		"NumbersThatStartAgain": append(handover(),
+			of(20*ms, "A", 2, history.Began), enrolled(21*ms, "A", 2, "c-lock-0000000000"), granted(22*ms, "A", 2, 12), of(23*ms, "A", 2, history.Unlocking), of(24*ms, "A", 2, history.Released)),
+		"ATrustInTheInstantOfTheLoss": append(without(handover(), "B", history.Unlocking), fault(0, history.Fault, "kill", ""), of(12*ms, "B", 1, history.Lost), belief(12*ms, "B", 1, 1*ms)),
+		"AKilledWorkerOwesNothing":    append(without(without(handover(), "B", history.Unlocking), "B", history.Released), fault(20*ms, history.Gone, "", "B")),
 		"AnOlderCommandIsAcceptedAfterAnOverride": append(handover(),
 			anew(19*ms, "C", 4), fault(24*ms, history.Gone, "", "C"),
 			history.Event{At: 20 * ms, Kind: history.Override, Worker: "operator", Reason: "rebuilt", Stamp: stamp(3, 0)},
@@ -232,7 +281,7 @@ func TestWhatIsAllowed(t *testing.T) {
 			command(20*ms, "A", 2, history.Command{Call: history.Write, Stamp: stamp(10, 2), Value: "b"}),
 			command(20*ms, "A", 3, history.Command{Call: history.Write, Stamp: stamp(10, 3), Value: "c"}),
 			command(21*ms, "A", 4, history.Command{Call: history.Write, Stamp: stamp(10, 3), Value: "c"}),
-			answer(22*ms, "A", 4, history.Answer{OK: true, Last: stamp(10, 3)}),
+			accepted(22*ms, stamp(10, 3)), answer(22*ms, "A", 4, history.Answer{OK: true, Last: stamp(10, 3)}),
 			answer(23*ms, "A", 3, history.Answer{Refused: history.Duplicate, Last: stamp(10, 3)}),
 			answer(24*ms, "A", 2, history.Answer{Refused: history.Superseded, Last: stamp(10, 3)})),
 		"ACommandWithoutAnAnswerMayHaveTakenEffect": append(handover(),

@@ -8,8 +8,9 @@
 // An event that begins something carries the time before it was done, one that
 // tells a fact the time after it was learned, so that scheduling can hide a
 // violation as long as itself but never make one up. One fact can be learned long
-// before it is told: a worker is stopped by a Fault just after a grant. Where it goes
-// on too late to be trusted, that grant is put in no order with those since.
+// before it is told: a worker is stopped, by a Fault that Stops, just after a grant.
+// Where it goes on too late to be trusted, that grant is put in no order with the
+// newer ones since.
 //
 // # Rules
 //
@@ -17,17 +18,23 @@
 //     accepted, or the same twice.
 //   - Unowned: the resource has accepted a command that nobody had sent to whom its
 //     token was granted.
+//   - Unkept: a write was answered with OK that the resource has not accepted.
 //   - Overlap: a hold was granted while another's trust lasted. Trust is a promise
 //     in time: at a Belief the holder was told that nobody else could be granted the
-//     lock for as long as Remaining says. It ends early by an Unlock or a reported
+//     lock for as long as Remaining says; a hold without a Belief is trusted for no time. It ends early by an Unlock or a reported
 //     loss, or when an operator frees the lock by hand (a Fault that Frees). A
 //     process that is stopped makes no new promises; those that it had been given
 //     hold while it is stopped, so it is not exempt from them.
-//   - Causeless: a hold was lost while no Fault was there to be its cause, nor had
-//     one been healed within the grace time. Or a waiter's place in line was.
-//   - Revived: a holder was told that it is trusted after it had lost.
+//   - Causeless: a hold was lost while no Fault was there to be its cause, and none had
+//     been healed within the grace time. Or a waiter's place in line was. Or a hold
+//     that had been trusted was over, and neither unlocked nor lost. A Fault that is
+//     never Healed explains every loss after it.
+//   - Revived: a holder was told that it is trusted after it had lost or released, or
+//     when it had had the grace time to learn that its node was deleted.
 //   - Unfair: a contender was granted the lock before another that had stood in
-//     front of it, with the same node, until it was granted in turn.
+//     front of it, with the same node, until it was granted in turn; by their tokens,
+//     and by their nodes' numbers. Or before one that stood there for the grace time
+//     more, with no Fault to end its session, and then gave up.
 //   - Orphan: a node was there after the last contender had left.
 //   - Endless: an attempt has neither been granted nor failed, a hold not ended, a
 //     release not come to its end, though their worker lived.

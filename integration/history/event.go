@@ -50,7 +50,8 @@ type Event struct {
 	Remaining time.Duration `json:",omitempty"`
 	State     string        `json:",omitempty"` // of a Belief, as the lock spells it; for reading, as time passes between the two
 	Reason    string        `json:",omitempty"`
-	Frees     bool          `json:",omitempty"` // a Fault that ends holds which had trust left
+	Frees     bool          `json:",omitempty"` // a Fault that ends holds which had trust left: Node's, all of Path's, or all
+	Stops     bool          `json:",omitempty"` // a Fault that stops Worker's process: it tells late what it had learned before
 
 	Resource string `json:",omitempty"` // which has been asked or has accepted, if there are several
 

@@ -23,12 +23,12 @@ func (b *book) holds() map[string][]*attempt {
 	return holds
 }
 
-// late reports whether next may have been granted before first and have told it
-// after: its worker was stopped in between, by a fault of its own, and when it went
-// on its trust was over, so that it was never told of any.
+// late reports whether next was granted before first, by their tokens, and has told
+// it after: its process was stopped in between, and when it went on its trust was
+// over, so that it was never told of any.
 func (b *book) late(next, first *attempt, grace time.Duration) bool {
-	return !next.told && slices.ContainsFunc(b.faults, func(f *fault) bool {
-		return f.worker == next.worker && f.acts(first.granted, grace)
+	return !next.told && next.token.Compare(first.token) < 0 && slices.ContainsFunc(b.faults, func(f *fault) bool {
+		return f.stops && f.worker == next.worker && f.from <= first.granted && f.acts(next.granted, grace)
 	})
 }
 
@@ -37,9 +37,7 @@ func (b *book) overlaps(grace time.Duration) (found []Violation) {
 		for i, first := range holds {
 			end := first.end()
 			for _, f := range b.faults {
-				// A grant that was on its way when its node was deleted is told later. That
-				// a waiter's was deleted frees nobody's.
-				if f.frees && (f.node == "" && f.from >= first.granted || f.node != "" && f.node == first.node) {
+				if f.freed(first) {
 					end = min(end, max(f.from, first.granted))
 				}
 			}
@@ -62,6 +60,10 @@ func (b *book) overlaps(grace time.Duration) (found []Violation) {
 func (b *book) losses(grace time.Duration) (found []Violation) {
 	for _, a := range b.attempts {
 		if a.lost < 0 {
+			// One that is given back before it was trusted was not wanted any more.
+			if a.told && a.released >= 0 && a.unlocking < 0 {
+				found = append(found, Violation{Causeless, a.released, fmt.Sprintf("%v of %s was over, neither unlocked nor lost", a, a.path)})
+			}
 			continue
 		}
 		caused := slices.ContainsFunc(b.faults, func(f *fault) bool {
@@ -89,10 +91,19 @@ func (b *book) moves(grace time.Duration) (found []Violation) {
 	return found
 }
 
-func (b *book) revived() (found []Violation) {
+// revived looks at what was told after the end: by the holder's own word, or after
+// its node was deleted and it has had the grace time to learn of it.
+func (b *book) revived(grace time.Duration) (found []Violation) {
 	for _, a := range b.attempts {
 		if a.revived >= 0 {
-			found = append(found, Violation{Revived, a.revived, fmt.Sprintf("%v of %s was trusted %v after it was lost", a, a.path, a.revived-a.lost)})
+			found = append(found, Violation{Revived, a.revived, fmt.Sprintf("%v of %s was trusted %v after it had ended", a, a.path, a.revived-a.ended())})
+			continue
+		}
+		for _, f := range b.faults {
+			if a.granted >= 0 && f.freed(a) && a.last > max(f.from, a.granted)+grace {
+				found = append(found, Violation{Revived, a.last, fmt.Sprintf("%v of %s was trusted %v after %s had freed it", a, a.path, a.last-f.from, f.name)})
+				break
+			}
 		}
 	}
 	return found
@@ -109,21 +120,55 @@ func (b *book) unowned(events []Event) (found []Violation) {
 		resource string
 		stamp    fencing.Stamp
 	}
-	owners := map[owner]bool{}
+	owners := map[owner]time.Duration{} // since when
 	for _, a := range b.attempts {
 		if a.granted >= 0 {
-			owners[owner{a.worker, a.token}] = true
+			owners[owner{a.worker, a.token}] = a.granted
 		}
 	}
 	rightful := map[command]bool{}
 	for _, e := range events {
-		if e.Kind == Sent && owners[owner{e.Worker, e.Command.Stamp.Token}] {
+		if e.Kind != Sent {
+			continue
+		}
+		if since, ok := owners[owner{e.Worker, e.Command.Stamp.Token}]; ok && since <= e.At {
 			rightful[command{e.Resource, e.Command.Stamp}] = true
 		}
 	}
 	for _, e := range events {
 		if e.Kind == Accepted && !rightful[command{e.Resource, e.Stamp}] {
 			found = append(found, Violation{Unowned, e.At, fmt.Sprintf("%v accepted, which nobody has sent who was granted its token", e.Stamp)})
+		}
+	}
+	return found
+}
+
+// unkept wants the resource to have accepted each write that it has answered with OK.
+func unkept(events []Event) (found []Violation) {
+	type op struct {
+		worker, resource string
+		op               uint64
+	}
+	type command struct {
+		resource string
+		stamp    fencing.Stamp
+	}
+	sent := map[op]fencing.Stamp{}
+	kept := map[command]bool{}
+	for _, e := range events {
+		switch {
+		case e.Kind == Sent && e.Command.Call == Write:
+			sent[op{e.Worker, e.Resource, e.Op}] = e.Command.Stamp
+		case e.Kind == Accepted:
+			kept[command{e.Resource, e.Stamp}] = true
+		}
+	}
+	for _, e := range events {
+		if e.Kind != Answered || !e.Answer.OK {
+			continue
+		}
+		if stamp, ok := sent[op{e.Worker, e.Resource, e.Op}]; ok && !kept[command{e.Resource, stamp}] {
+			found = append(found, Violation{Unkept, e.At, fmt.Sprintf("%s was told that %v is accepted, and the resource has not accepted it", e.Worker, stamp)})
 		}
 	}
 	return found

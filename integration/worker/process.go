@@ -187,7 +187,7 @@ func (o *Pending) result(d Done) (Done, error) {
 
 // Stop stops the process where it is, by SIGSTOP, and notes that as a fault.
 func (p *Process) Stop() error {
-	p.log.Add(history.Event{At: Now(), Kind: history.Fault, Worker: p.name, Reason: "worker stopped"})
+	p.log.Add(history.Event{At: Now(), Kind: history.Fault, Worker: p.name, Reason: "worker stopped", Stops: true})
 	return p.cmd.Process.Signal(syscall.SIGSTOP)
 }
 
