@@ -73,7 +73,10 @@ func (w *Pending) Enrolled(ctx context.Context) (fencing.Token, error) {
 	for {
 		children, _, change, err := p.Operator.ChildrenW(dir)
 		if errors.Is(err, zk.ErrNoNode) {
-			_, _, change, err = p.Operator.ExistsW(dir)
+			var there bool
+			if there, _, change, err = p.Operator.ExistsW(dir); err == nil && there {
+				continue // made since: this watch says nothing of what is made in it
+			}
 		}
 		if err != nil {
 			return fencing.Token{}, fmt.Errorf("%s: %s: %w", p.Name, dir, err)
@@ -91,7 +94,7 @@ func (w *Pending) Enrolled(ctx context.Context) (fencing.Token, error) {
 		case <-w.failed:
 			return fencing.Token{}, w.err
 		case <-ctx.Done():
-			return fencing.Token{}, fmt.Errorf("%s: in line: %w", p.Name, context.Cause(ctx))
+			return fencing.Token{}, fmt.Errorf("%s: in line: no node of session %#x was seen among %q: %w", p.Name, p.session, children, context.Cause(ctx))
 		}
 	}
 }
