@@ -14,6 +14,22 @@
 //	leader, err := ens.Leader(ctx)
 //	err = leader.Kill(ctx)
 //
+// In a module of yours, replace github.com/zkfence/zkfence and
+// github.com/zkfence/zkfence/integration by a clone of the repository and its
+// integration folder. A test binary that is interrupted runs no Cleanup; this has it
+// leave nothing all the same:
+//
+//	func TestMain(m *testing.M) {
+//		signals := make(chan os.Signal, 1)
+//		signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+//		go func() {
+//			<-signals
+//			_ = ensemble.CloseAll(context.Background())
+//			os.Exit(130)
+//		}()
+//		os.Exit(m.Run())
+//	}
+//
 // # Networks
 //
 // Every server has two: one on which its clients reach it, by a port of

@@ -16,7 +16,7 @@ import (
 )
 
 // ErrNoEngine is what Start returns on a machine where no container engine
-// answers.
+// answers, and DOCKER_HOST names none.
 var ErrNoEngine = errors.New("ensemble: no container engine answers")
 
 const (
@@ -46,14 +46,27 @@ func connect(ctx context.Context) (*testcontainers.DockerClient, error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, engineTimeout)
 	defer cancel()
+	named := os.Getenv("DOCKER_HOST")
 	docker, err := testcontainers.NewDockerClientWithOpts(ctx)
-	if err != nil {
+	if err == nil {
+		_, err = docker.Ping(ctx, client.PingOptions{})
+		if err == nil && named != "" && docker.DaemonHost() != named {
+			err = fmt.Errorf("the one that answers is at %s", docker.DaemonHost())
+		}
+		if err != nil {
+			err = errors.Join(err, docker.Close())
+		}
+	}
+	switch {
+	case err == nil:
+		return docker, nil
+	case named != "":
+		// testcontainers looks elsewhere then, and a test would break servers on an engine
+		// that nobody has named, or be skipped for a slip of the pen.
+		return nil, fmt.Errorf("ensemble: DOCKER_HOST is %q, and no container engine answers there: start it, or unset the variable: %w", named, err)
+	default:
 		return nil, noEngine(err)
 	}
-	if _, err := docker.Ping(ctx, client.PingOptions{}); err != nil {
-		return nil, errors.Join(noEngine(err), docker.Close())
-	}
-	return docker, nil
 }
 
 // noEngine says why in one line, for a test that is skipped by it.

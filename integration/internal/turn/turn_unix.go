@@ -12,9 +12,10 @@ import (
 // ends.
 func Take() error {
 	// No os.File: that would be closed when nobody refers to it any more.
-	fd, err := syscall.Open(filepath.Join(os.TempDir(), "zkfence-integration.lock"), syscall.O_CREAT|syscall.O_RDWR|syscall.O_CLOEXEC, 0o600)
+	name := filepath.Join(os.TempDir(), "zkfence-integration.lock")
+	fd, err := syscall.Open(name, syscall.O_CREAT|syscall.O_RDWR|syscall.O_CLOEXEC, 0o600)
 	if err != nil {
-		return &os.PathError{Op: "open", Path: "zkfence-integration.lock", Err: err}
+		return &os.PathError{Op: "take turns by", Path: name, Err: err}
 	}
 	return syscall.Flock(fd, syscall.LOCK_EX)
 }
