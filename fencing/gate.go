@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync/atomic"
+	"time"
 )
 
 // Gate is Check with a memory, for a resource that lives in this process: a
@@ -17,15 +19,16 @@ import (
 //
 // Make a Gate with NewGate; the zero Gate refuses everything.
 type Gate struct {
-	// Resource names what the Gate protects, in errors alone. Set it before the
-	// Gate is first used. Defaults to no name.
+	// Resource names what the Gate protects, in errors and in the records of its
+	// Overrides. Set it before the Gate is first used. Defaults to no name.
 	Resource string
 
 	// A channel and not a mutex: whoever queues for a slow command must be able
 	// to leave when its context ends.
 	turn chan struct{}
-	// Written by whoever has the turn; read by Last at any time.
-	last atomic.Pointer[Stamp]
+	// Written by whoever has the turn; read by Last and Overrides at any time.
+	last      atomic.Pointer[Stamp]
+	overrides atomic.Pointer[[]Override] // never written in place
 }
 
 var (
@@ -93,6 +96,35 @@ func (g *Gate) Raise(t Token) error {
 	floor, err := CheckRaise(g.Last(), t)
 	g.last.Store(&floor)
 	return Named(g.Resource, err)
+}
+
+// Override puts to in place of what the Gate remembers, after an ensemble was rebuilt
+// and with all owners stopped, and keeps the record of it, which Overrides returns as
+// long as the process lives: log it too. It waits for a running command. The Gate
+// needs the name of its Resource; see [Override.Validate] for who and why. ctx bounds
+// the wait; after an error nothing has changed.
+func (g *Gate) Override(ctx context.Context, to Stamp, who, why string) error {
+	o := Override{Resource: g.Resource, To: to, Who: who, Why: why, When: time.Now().UTC()}
+	if err := o.Validate(); err != nil {
+		return err
+	}
+	if err := g.enter(ctx); err != nil {
+		return err
+	}
+	defer g.leave()
+	o.From = g.Last()
+	all := append(g.Overrides(), o)
+	g.overrides.Store(&all)
+	g.last.Store(&to)
+	return nil
+}
+
+// Overrides returns the records of all Overrides of this Gate, oldest first.
+func (g *Gate) Overrides() []Override {
+	if all := g.overrides.Load(); all != nil {
+		return slices.Clone(*all)
+	}
+	return nil
 }
 
 // Last returns what the Gate remembers: the Stamp of the last command that

@@ -115,6 +115,26 @@ func TestGateRaise(t *testing.T) {
 	})
 }
 
+// A Gate without a name cannot be overridden: its record would name nothing. One that
+// was not made by NewGate, or whose turn does not come in time, stays as it is.
+func TestGateThatCannotBeOverriddenStaysAsItIs(t *testing.T) {
+	g := fencing.NewGate(stamp(t, 7, 1))
+	require.ErrorIs(t, g.Override(t.Context(), stamp(t, 3, 0), "operator", "rebuilt"), fencing.ErrBadResource)
+	g.Resource = "r"
+	var zero fencing.Gate
+	zero.Resource = "r"
+	require.ErrorContains(t, zero.Override(t.Context(), stamp(t, 3, 0), "operator", "rebuilt"), "NewGate")
+	require.NoError(t, g.Admit(t.Context(), stamp(t, 7, 2), func() error {
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		require.ErrorIs(t, g.Override(ctx, stamp(t, 3, 0), "operator", "rebuilt"), context.Canceled)
+		return nil
+	}))
+	require.Equal(t, stamp(t, 7, 2), g.Last())
+	require.Empty(t, g.Overrides())
+	require.Empty(t, zero.Overrides())
+}
+
 func TestGateNamesItsResource(t *testing.T) {
 	g := fencing.NewGate(stamp(t, 12, 1))
 	g.Resource = "reports/2026-07.csv"
