@@ -37,7 +37,8 @@ import (
 // which by default is for ever.
 //
 // If fn panics, the transaction is rolled back, the floor raised, and the panic
-// goes on. A Seq above math.MaxInt64 does not fit a BIGINT and is an error.
+// goes on. A Seq above math.MaxInt64 does not fit a BIGINT and is an error;
+// the floor is raised all the same, as for Seq 0.
 //
 // A function that ends the transaction by a statement, COMMIT or ROLLBACK, is found out
 // in SQLite if it then returns nil: ErrUnknownOutcome. Else nobody sees it, and the
@@ -106,24 +107,42 @@ func (c *command) do(ctx context.Context) (outcome string, err error) {
 
 // valid refuses what no memory would let through.
 func (c *command) valid(ctx context.Context) error {
+	if err := c.guard.made(); err != nil {
+		return err
+	}
 	if err := fencing.ValidateResource(c.resource); err != nil {
 		return err
 	}
 	if ctx.Err() != nil {
 		return about(c.resource, c.stamp, context.Cause(ctx))
 	}
-	if c.stamp.Seq > math.MaxInt64 {
-		return about(c.resource, c.stamp, fmt.Errorf("seq %d is above %d, which a BIGINT holds", c.stamp.Seq, int64(math.MaxInt64)))
+	err := badStamp(c.resource, c.stamp)
+	if err == nil || errors.Is(err, fencing.ErrZeroToken) {
+		return err
 	}
-	_, err := fencing.Check(fencing.Stamp{}, c.stamp)
-	if errors.Is(err, fencing.ErrZeroSeq) {
-		// Refused either way, but seen: an older token is told so, a newer one
-		// raises the floor.
-		if older := c.guard.raise(ctx, c.resource, c.stamp); older != nil {
-			return older
-		}
+	return seen(err, func() error { return c.guard.floorOf(ctx, c.resource, c.stamp) })
+}
+
+// badStamp is about a Stamp that cannot be remembered, whatever is remembered now.
+func badStamp(resource string, s fencing.Stamp) error {
+	if _, err := fencing.Check(fencing.Stamp{}, s); err != nil {
+		return fencing.Named(resource, err)
 	}
-	return fencing.Named(c.resource, err)
+	if s.Seq > math.MaxInt64 {
+		return about(resource, s, fmt.Errorf("seq %d is above %d, which a BIGINT holds: begin at 1 with a newer token", s.Seq, int64(math.MaxInt64)))
+	}
+	return nil
+}
+
+// seen has the floor raised for a command that its Seq alone refuses: its token was
+// presented, and without the floor an older owner's late command would be let in. An
+// older token is told so, as if its Seq were in order.
+func seen(err error, floor func() error) error {
+	failed := floor()
+	if errors.Is(failed, fencing.ErrStale) {
+		return failed
+	}
+	return unfloored(err, failed)
 }
 
 // refusal is an error that was the guard's answer, and not a failure.

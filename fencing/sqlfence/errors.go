@@ -34,9 +34,11 @@ var (
 )
 
 var (
-	errMoved      = errors.New("sqlfence: the memory changed between the refusal and the look at it")
-	errRolledBack = errors.New("sqlfence: the database has rolled the transaction back under the function, which went on after an error: what it wrote then may have been kept without a fence")
-	errNoFunction = errors.New("sqlfence: Do was given no function")
+	errMoved       = errors.New("sqlfence: the memory changed between the refusal and the look at it")
+	errRolledBack  = errors.New("sqlfence: the database has rolled the transaction back under the function, which went on after an error: what it wrote then may have been kept without a fence")
+	errNotMade     = errors.New("sqlfence: guard was not made by New")
+	errRowsNotMade = errors.New("sqlfence: rows were not made by Guard.Rows")
+	errNoFunction  = errors.New("sqlfence: Do was given no function")
 )
 
 // explain puts what to do before an error of a statement of our own.

@@ -22,7 +22,8 @@ const (
 
 // Guard keeps one Stamp for each resource name in a table, and moves it in the
 // transaction of the command. It has no memory of its own: any number of Guards in
-// any number of processes are one. Safe for concurrent use.
+// any number of processes are one. Safe for concurrent use. Make it with New; the zero
+// Guard refuses everything.
 type Guard struct {
 	db       *sql.DB
 	words    words
@@ -99,6 +100,13 @@ func New(db *sql.DB, d Dialect, opts ...Option) (*Guard, error) {
 	return g, nil
 }
 
+func (g *Guard) made() error {
+	if g == nil || g.db == nil {
+		return errNotMade
+	}
+	return nil
+}
+
 var nameForm = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)?$`)
 
 func validName(what, name string, limit int, dot bool) error {
@@ -111,6 +119,9 @@ func validName(what, name string, limit int, dot bool) error {
 // Last returns what the guard remembers of the resource, the zero Stamp if nothing.
 // A command that is under way is not counted yet.
 func (g *Guard) Last(ctx context.Context, resource string) (fencing.Stamp, error) {
+	if err := g.made(); err != nil {
+		return fencing.Stamp{}, err
+	}
 	if err := fencing.ValidateResource(resource); err != nil {
 		return fencing.Stamp{}, err
 	}

@@ -62,6 +62,9 @@ func (g *Guard) record(ctx context.Context, tx *sql.Tx, c *command, outcome stri
 // the database's clock, in whole seconds, and returns how many. A repetition that
 // comes later than that is applied again.
 func (g *Guard) Forget(ctx context.Context, age time.Duration) (int64, error) {
+	if err := g.made(); err != nil {
+		return 0, err
+	}
 	if age < 0 {
 		return 0, fmt.Errorf("sqlfence: Forget(%s): want an age of 0 or more", age)
 	}

@@ -19,6 +19,9 @@ import (
 // The record must be one that fencing.Override.Validate takes. who is not verified.
 // ErrUnknownOutcome says that the answer to the commit was lost: read Overrides.
 func (g *Guard) Override(ctx context.Context, resource string, to fencing.Stamp, who, why string) error {
+	if err := g.made(); err != nil {
+		return err
+	}
 	return g.override(ctx, fencing.Override{Resource: resource, To: to, Who: who, Why: why}, memory{
 		lock: func(ctx context.Context, tx *sql.Tx) (fencing.Stamp, error) {
 			// A row to lock, if there is none.
@@ -109,6 +112,9 @@ func (g *Guard) overrideWithin(ctx context.Context, tx *sql.Tx, o fencing.Overri
 // Overrides returns what was overridden at the resource, oldest first. When is by
 // the database's clock.
 func (g *Guard) Overrides(ctx context.Context, resource string) ([]fencing.Override, error) {
+	if err := g.made(); err != nil {
+		return nil, err
+	}
 	if err := fencing.ValidateResource(resource); err != nil {
 		return nil, err
 	}

@@ -17,6 +17,9 @@ import (
 // fencing.ErrZeroToken. Other errors are the database's; call it again, it can be
 // repeated.
 func (g *Guard) Raise(ctx context.Context, resource string, t fencing.Token) error {
+	if err := g.made(); err != nil {
+		return err
+	}
 	if err := fencing.ValidateResource(resource); err != nil {
 		return err
 	}
@@ -90,11 +93,16 @@ func (g *Guard) lift(ctx context.Context, q queryer, resource string, token int6
 // floor raises the floor after a command has failed. The command's context may have
 // ended, and its connection been lost; both are no reason to let an older owner in.
 func (g *Guard) floor(ctx context.Context, resource string, t fencing.Token) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), floorTime)
-	defer cancel()
-	err := g.raise(ctx, resource, fencing.Stamp{Token: t})
+	err := g.floorOf(ctx, resource, fencing.Stamp{Token: t})
 	if errors.Is(err, fencing.ErrStale) {
 		return nil // it is higher
 	}
 	return err
+}
+
+// floorOf is floor, but a higher one is an error.
+func (g *Guard) floorOf(ctx context.Context, resource string, s fencing.Stamp) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), floorTime)
+	defer cancel()
+	return g.raise(ctx, resource, s)
 }

@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"math"
 
 	"github.com/zkfence/zkfence/fencing"
 )
@@ -56,6 +55,9 @@ func (r Rows) statements(w words, n names) ([]string, error) {
 // version of the row, at the stricter levels it fails and is tried again.
 //
 // A row's resource, in errors and records, is the table's name, a slash and the key.
+//
+// Make it with Guard.Rows. The zero FencedRows refuses everything, and its Set and
+// Where are text that no database takes.
 type FencedRows struct {
 	g *Guard
 	r Rows
@@ -64,6 +66,9 @@ type FencedRows struct {
 // Rows returns the helpers for a table. The guard's own tables are needed for
 // Override alone.
 func (g *Guard) Rows(r Rows) (*FencedRows, error) {
+	if err := g.made(); err != nil {
+		return nil, err
+	}
 	r, err := r.valid()
 	if err != nil {
 		return nil, err
@@ -74,18 +79,31 @@ func (g *Guard) Rows(r Rows) (*FencedRows, error) {
 // Set returns the assignments, for the SET of an UPDATE: token, then seq, as the
 // placeholders number n and n+1, where the database numbers them.
 func (f *FencedRows) Set(n int) string {
+	if err := f.made(); err != nil {
+		return err.Error()
+	}
 	return fmt.Sprintf("%s = %s, %s = %s", f.quote(f.r.Token), f.g.words.placeholder(n), f.quote(f.r.Seq), f.g.words.placeholder(n+1))
 }
 
 // Where returns the condition, for the WHERE behind an AND: true of a row that the
 // command may change. The placeholders are token, then seq, number n and n+1.
 func (f *FencedRows) Where(n int) string {
+	if err := f.made(); err != nil {
+		return err.Error()
+	}
 	return fmt.Sprintf("(%s, %s) < (%s, %s)", f.quote(f.r.Token), f.quote(f.r.Seq), f.g.words.placeholder(n), f.g.words.placeholder(n+1))
 }
 
 // Args are the two values of Set, and again those of Where.
 func (f *FencedRows) Args(s fencing.Stamp) []any {
 	return []any{int64(s.Token.Uint64()), int64(s.Seq)}
+}
+
+func (f *FencedRows) made() error {
+	if f == nil || f.g == nil {
+		return errRowsNotMade
+	}
+	return nil
 }
 
 func (f *FencedRows) quote(column string) string { return f.g.words.quote(column) }
@@ -102,18 +120,20 @@ func (f *FencedRows) resource(key any) string { return fmt.Sprintf("%s/%v", f.r.
 //   - ErrNoRow: there is no such row.
 //
 // fencing.ErrUnknownOutcome, and what is retried, are as with Guard.Do. Whenever the
-// statement changes nothing and its token is newer, the row's floor is raised; an
-// error then matches ErrFloor if that failed.
+// statement changes nothing and its token is newer, the row's floor is raised, also
+// where its Seq alone is refused; an error then matches ErrFloor if that failed.
 func (f *FencedRows) Exec(ctx context.Context, key any, s fencing.Stamp, query string, args ...any) error {
+	if err := f.made(); err != nil {
+		return err
+	}
 	resource := f.resource(key)
-	if _, err := fencing.Check(fencing.Stamp{}, s); err != nil {
-		return fencing.Named(resource, err)
-	}
-	if s.Seq > math.MaxInt64 {
-		return about(resource, s, fmt.Errorf("seq %d is above %d, which a BIGINT holds", s.Seq, int64(math.MaxInt64)))
-	}
 	if ctx.Err() != nil {
 		return about(resource, s, context.Cause(ctx))
+	}
+	if err := badStamp(resource, s); errors.Is(err, fencing.ErrZeroToken) {
+		return err
+	} else if err != nil {
+		return seen(err, func() error { return f.floorOf(ctx, key, s) })
 	}
 	for try := 1; ; try++ {
 		err := f.once(ctx, key, s, query, args)
@@ -134,13 +154,18 @@ func (f *FencedRows) settle(ctx context.Context, key any, s fencing.Stamp, err e
 	case errors.Is(err, ErrNoRow):
 		return about(f.resource(key), s, err)
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), floorTime)
-	defer cancel()
-	floor := f.Raise(ctx, key, s.Token)
+	floor := f.floorOf(ctx, key, s)
 	if errors.Is(floor, fencing.ErrStale) {
 		floor = nil // it is higher
 	}
 	return unfloored(about(f.resource(key), s, err), floor)
+}
+
+// floorOf is Guard.floorOf.
+func (f *FencedRows) floorOf(ctx context.Context, key any, s fencing.Stamp) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), floorTime)
+	defer cancel()
+	return f.raises(ctx, key, s)
 }
 
 func (f *FencedRows) once(ctx context.Context, key any, s fencing.Stamp, query string, args []any) error {
@@ -192,6 +217,9 @@ func (f *FencedRows) look(ctx context.Context, q queryer, key any, lock bool) (l
 // Last returns the Stamp that the row carries; an error matching ErrNoRow if there
 // is no row.
 func (f *FencedRows) Last(ctx context.Context, key any) (fencing.Stamp, error) {
+	if err := f.made(); err != nil {
+		return fencing.Stamp{}, err
+	}
 	last, err := f.look(ctx, f.g.db, key, false)
 	if err != nil {
 		return fencing.Stamp{}, fmt.Errorf("sqlfence: resource %q: %w", f.resource(key), err)
@@ -202,10 +230,17 @@ func (f *FencedRows) Last(ctx context.Context, key any) (fencing.Stamp, error) {
 // Raise is Guard.Raise for one row. It makes no row: ErrNoRow says that nothing is
 // protected yet.
 func (f *FencedRows) Raise(ctx context.Context, key any, t fencing.Token) error {
-	s := fencing.Stamp{Token: t}
+	if err := f.made(); err != nil {
+		return err
+	}
 	if _, err := fencing.CheckRaise(fencing.Stamp{}, t); err != nil {
 		return fencing.Named(f.resource(key), err)
 	}
+	return f.raises(ctx, key, fencing.Stamp{Token: t})
+}
+
+// raises raises the floor to s's token. The refusal names s.
+func (f *FencedRows) raises(ctx context.Context, key any, s fencing.Stamp) error {
 	for try := 1; ; try++ {
 		err := f.raise(ctx, key, s)
 		var refused *refusal
@@ -241,7 +276,7 @@ func (f *FencedRows) raise(ctx context.Context, key any, s fencing.Stamp) error 
 	floor, err := fencing.CheckRaise(last, s.Token)
 	switch {
 	case err != nil:
-		return &refusal{err}
+		return &refusal{&fencing.StaleError{Presented: s, Highest: last}}
 	case floor != last:
 		return errMoved
 	}
@@ -251,6 +286,9 @@ func (f *FencedRows) raise(ctx context.Context, key any, s fencing.Stamp) error 
 // Override is Guard.Override for one row; its records are Guard.Overrides of the
 // row's resource. It makes no row.
 func (f *FencedRows) Override(ctx context.Context, key any, to fencing.Stamp, who, why string) error {
+	if err := f.made(); err != nil {
+		return err
+	}
 	return f.g.override(ctx, fencing.Override{Resource: f.resource(key), To: to, Who: who, Why: why}, memory{
 		lock: func(ctx context.Context, tx *sql.Tx) (fencing.Stamp, error) { return f.look(ctx, tx, key, true) },
 		set: func(ctx context.Context, tx *sql.Tx) error {

@@ -70,6 +70,9 @@ func (t Table) statements(w words, n names) ([]string, error) {
 // statement without a semicolon at its end; the triggers' bodies have some within.
 // They may be run again.
 func (g *Guard) Schema(tables ...Fenced) ([]string, error) {
+	if err := g.made(); err != nil {
+		return nil, err
+	}
 	all := g.words.tables(g.names)
 	for _, t := range tables {
 		if t == nil {
