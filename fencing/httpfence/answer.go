@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"mime"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -17,6 +18,7 @@ type answer struct {
 	body   bytes.Buffer
 	limit  int
 	over   bool
+	once   http.Header // of what was sent: not for whoever is told again
 
 	// A gateway's: what the service's answer means, or why there is none.
 	verdict Verdict
@@ -81,16 +83,52 @@ func (a *answer) disown() {
 	}
 }
 
+// perHop are the headers of one connection, by RFC 9110 and what is in use.
+var perHop = []string{"Connection", "Keep-Alive", "Proxy-Authenticate", "Proxy-Connection", "Te", "Trailer", "Transfer-Encoding", "Upgrade"}
+
+// part takes out what is for this client and connection alone. Recorded, a session's
+// cookie would be told to whoever repeats the operation, and lie in the Door's file.
+func (a *answer) part() {
+	mine := append([]string{"Set-Cookie"}, perHop...)
+	for name, values := range a.sent {
+		if http.CanonicalHeaderKey(name) == "Connection" {
+			for _, value := range values {
+				for _, also := range strings.Split(value, ",") {
+					mine = append(mine, http.CanonicalHeaderKey(strings.TrimSpace(also)))
+				}
+			}
+		}
+	}
+	for name, values := range a.sent {
+		if slices.Contains(mine, http.CanonicalHeaderKey(name)) {
+			if a.once == nil {
+				a.once = make(http.Header)
+			}
+			a.once[name] = values
+			delete(a.sent, name)
+		}
+	}
+}
+
 // encode returns nil if it would be longer than the limit.
 func (a *answer) encode() []byte {
 	a.WriteHeader(http.StatusOK) // if the handler did not say anything
 	a.disown()
+	a.part()
 	text, err := json.Marshal(head{a.status, a.sent})
 	if err != nil || a.over || len(text)+1+a.body.Len() > a.limit {
 		a.over = true
 		return nil
 	}
 	return append(append(text, '\n'), a.body.Bytes()...)
+}
+
+// sendFirst is send for whoever the answer was made for.
+func (a *answer) sendFirst(w http.ResponseWriter, text []byte) bool {
+	for name, values := range a.once {
+		w.Header()[name] = values
+	}
+	return send(w, text, "")
 }
 
 // send is the way back from encode. It reports false if text is none of its making.

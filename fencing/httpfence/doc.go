@@ -4,8 +4,10 @@
 //
 // It does not know who is speaking. A Stamp proves order and no identity: whoever
 // can reach the handler can present 0x7fffffffffffffff, and everybody else is
-// refused from then on, until an operator overrides. Authenticate first, that is
-// outside: auth(guard(service)). It protects nothing that is written by another way
+// refused from then on, until an operator overrides: by Override of the same Door,
+// while the server runs, from a handler of your own with an authentication of its own
+// (see the Gateway's example). Authenticate first, that is outside:
+// auth(guard(service)). It protects nothing that is written by another way
 // than through it, and it is no transaction with the service: what that means for
 // answers that are lost is said in package door, whose Door does the judging and
 // has the memory.
@@ -50,4 +52,7 @@
 // MaxOutcome (64 KiB unless set), status line and headers included. The answer to a
 // command that was applied with a longer one is 409, duplicate; raise the limit where
 // a service says that much. Commands cannot stream or change protocols.
+//
+// Set-Cookie, and the headers of one connection (Connection and what it names,
+// Transfer-Encoding and such), go with the first answer alone: they are not recorded.
 package httpfence

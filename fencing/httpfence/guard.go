@@ -215,11 +215,12 @@ func (g *guard) command(w http.ResponseWriter, r *http.Request, resource string)
 	}
 	switch {
 	case errors.Is(err, errNotApplied) && !errors.Is(err, fencing.ErrUnknownOutcome):
-		if !send(w, a.encode(), "") {
+		if !a.sendFirst(w, a.encode()) {
 			w.WriteHeader(a.status)
 		}
 	case err != nil && !errors.Is(err, fencing.ErrDuplicate):
 		refuse(w, err)
+	case err == nil && !did.Recorded && a.sendFirst(w, did.Outcome):
 	case send(w, did.Outcome, recorded):
 	case err != nil:
 		refuse(w, err)
