@@ -13,7 +13,9 @@ import (
 // Options of a Door. The zero Options have every default.
 type Options struct {
 	// Settle is for how long after its answer was lost a command can still take
-	// effect. Defaults to 0: commands end with the function that runs them.
+	// effect. Defaults to 0: commands end with the function that runs them, and after
+	// a lost answer a later Stamp runs at once. Wrong for a function that gives up
+	// waiting and leaves something going on: what that writes lands after the later one.
 	Settle time.Duration
 
 	// MaxOutcome is how long an outcome can be to be recorded, in bytes. The

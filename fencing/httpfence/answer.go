@@ -65,7 +65,7 @@ type head struct {
 // told as a success.
 func (a *answer) disown() {
 	for name := range a.sent {
-		if http.CanonicalHeaderKey(name) == RecordedHeader {
+		if key := http.CanonicalHeaderKey(name); key == RecordedHeader || key == OutcomeHeader {
 			delete(a.sent, name)
 		}
 	}
@@ -124,7 +124,8 @@ func (a *answer) encode() []byte {
 }
 
 // sendFirst is send for whoever the answer was made for.
-func (a *answer) sendFirst(w http.ResponseWriter, text []byte) bool {
+func (a *answer) sendFirst(w http.ResponseWriter, text []byte, outcome string) bool {
+	w.Header().Set(OutcomeHeader, outcome)
 	for name, values := range a.once {
 		w.Header()[name] = values
 	}
@@ -143,6 +144,7 @@ func send(w http.ResponseWriter, text []byte, recorded string) bool {
 	}
 	if recorded != "" {
 		w.Header().Set(RecordedHeader, recorded)
+		w.Header().Set(OutcomeHeader, "applied") // who repeats it sees what the first saw
 	}
 	if h.Status != http.StatusNoContent && h.Status != http.StatusNotModified {
 		w.Header().Set("Content-Length", strconv.Itoa(len(body)))

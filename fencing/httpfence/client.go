@@ -143,7 +143,10 @@ const maxProblem = 64 << 10
 //	matching ErrUnknownOutcome, ErrZeroToken, ErrZeroSeq, ErrBadResource, ErrBadOpID of
 //	package fencing, or ErrNoStamp, ErrBadStamp, ErrNotRun: as they say
 //
-// The recorded answer of an operation that came with another Stamp is no error.
+// The recorded answer of an operation that came with another Stamp is no error. A 5xx
+// on which there is no guard's word matches fencing.ErrUnknownOutcome: whoever stands
+// between has given up waiting, and the command may run yet. Send it again, with the
+// same Stamp.
 func Error(resp *http.Response) error {
 	asked, known := askedWith(resp)
 	if text := resp.Header.Get(RecordedHeader); text != "" {
@@ -158,7 +161,7 @@ func Error(resp *http.Response) error {
 	}
 	mediaType, _, err := mime.ParseMediaType(resp.Header.Get("Content-Type"))
 	if err != nil || mediaType != problemType {
-		return nil
+		return unsaid(resp)
 	}
 	text, err := io.ReadAll(io.LimitReader(resp.Body, maxProblem))
 	rest := resp.Body
@@ -171,9 +174,19 @@ func Error(resp *http.Response) error {
 	}
 	var p problem
 	if err := json.Unmarshal(text, &p); err != nil || !strings.HasPrefix(p.Type, typePrefix) {
-		return nil // a service may have problems of its own
+		return unsaid(resp) // a service may have problems of its own
 	}
 	return p.error(resp, asked, known)
+}
+
+// unsaid is the error of an answer without a guard's problem. An http.TimeoutHandler in
+// front of the guard says 503 while the command runs: taken for the service's own
+// refusal, {7,2} would be sent, and {7,1} would be applied all the same.
+func unsaid(resp *http.Response) error {
+	if resp.StatusCode < 500 || resp.Header.Get(OutcomeHeader) != "" || resp.Request != nil && isRead(resp.Request.Method) {
+		return nil
+	}
+	return fmt.Errorf("httpfence: answered with %d, and not by the guard: %w: send the same again", resp.StatusCode, fencing.ErrUnknownOutcome)
 }
 
 // askedWith is the Stamp of the request, or the Token that it raised to.

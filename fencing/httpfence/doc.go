@@ -20,6 +20,8 @@
 //	Fence-Raised: 0x200000007    with the 204 to that: it has been
 //	Fence-Recorded: 0x200000007:3   in an answer: it was recorded when the command was
 //	                             applied, and this is the Stamp remembered now
+//	Fence-Outcome: applied       in an answer that is a handler's: what it says became
+//	                             of the command; or failed
 //
 // GET, HEAD, OPTIONS and TRACE are reads and pass unjudged, unless they ask for
 // another protocol. All else is a command:
@@ -38,11 +40,15 @@
 //	                 still take effect; or the request's time was over before its turn.
 //	                 The command has not run.
 //
-// Those are problem documents (RFC 9457) with the members resource, presented and
+// A 5xx that is none of these, without Fence-Outcome, is of whoever
+// stands before the guard: a proxy, or an http.TimeoutHandler, that has given up
+// waiting for a command that goes on. Error takes it for an unknown outcome.
+//
+// The guard's own are problem documents (RFC 9457) with the members resource, presented and
 // highest where there are such. [Error] makes of a response what package fencing
 // calls it. Of an answer to a command that is its handler's, or the service's, such a
-// document becomes application/json, and Fence-Recorded goes: they are the word of a
-// guard further down, on another memory.
+// document becomes application/json, and Fence-Recorded and Fence-Outcome go: they are
+// the word of a guard further down, on another memory.
 //
 // # A command
 //

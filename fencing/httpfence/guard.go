@@ -215,12 +215,12 @@ func (g *guard) command(w http.ResponseWriter, r *http.Request, resource string)
 	}
 	switch {
 	case errors.Is(err, errNotApplied) && !errors.Is(err, fencing.ErrUnknownOutcome):
-		if !a.sendFirst(w, a.encode()) {
+		if !a.sendFirst(w, a.encode(), "failed") {
 			w.WriteHeader(a.status)
 		}
 	case err != nil && !errors.Is(err, fencing.ErrDuplicate):
 		refuse(w, err)
-	case err == nil && !did.Recorded && a.sendFirst(w, did.Outcome):
+	case err == nil && !did.Recorded && a.sendFirst(w, did.Outcome, "applied"):
 	case send(w, did.Outcome, recorded):
 	case err != nil:
 		refuse(w, err)

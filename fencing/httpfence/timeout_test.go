@@ -1,6 +1,7 @@
 package httpfence_test
 
 import (
+	"context"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -53,4 +54,43 @@ func TestAHandlerWhoseTimeIsOverHasNotSaidWhatBecameOfIt(t *testing.T) {
 		require.Equal(t, 1, d.ran)
 		require.Equal(t, at(t, 10, 0), d.door.Last("the report"))
 	}
+}
+
+// An http.TimeoutHandler in front of the guard says 503 while the command runs. Error
+// took that for the service's own answer, and its owner for a command that was refused.
+func TestA503OfWhoeverStandsBeforeTheGuardIsAnUnknownOutcome(t *testing.T) {
+	ctx, timeIsOver := context.WithCancel(t.Context())
+	release := make(chan struct{})
+	d := newDesk(t, func(w http.ResponseWriter, _ *http.Request) {
+		timeIsOver()
+		<-release
+		w.WriteHeader(http.StatusCreated)
+	})
+	r := httptest.NewRequestWithContext(ctx, http.MethodPut, "/report", nil)
+	r.Header.Set(httpfence.StampHeader, "0x7:1")
+	w := httptest.NewRecorder()
+	http.TimeoutHandler(d.Handler, time.Hour, "late").ServeHTTP(w, r)
+	require.Equal(t, http.StatusServiceUnavailable, w.Code)
+	require.ErrorIs(t, httpfence.Error(w.Result()), fencing.ErrUnknownOutcome)
+	close(release)
+	require.ErrorIs(t, httpfence.Error(d.put(at(t, 7, 1), "")), fencing.ErrDuplicate, "it has been applied")
+	require.Equal(t, 1, d.ran)
+}
+
+// What a handler says of its own command is its word, with a 500 too; but not with the
+// word of a guard further down.
+func TestA500OfTheHandlersIsNoUnknownOutcome(t *testing.T) {
+	d := newDesk(t, func(w http.ResponseWriter, _ *http.Request) {
+		w.Header()["fence-outcome"] = []string{"applied"}
+		w.WriteHeader(http.StatusInternalServerError)
+	})
+	resp := d.put(at(t, 7, 1), "")
+	require.NoError(t, httpfence.Error(resp))
+	require.Equal(t, []string{"failed"}, resp.Header.Values(httpfence.OutcomeHeader))
+	require.NotContains(t, resp.Header, "fence-outcome")
+
+	resp.Header.Del(httpfence.OutcomeHeader) // as without a guard
+	require.ErrorIs(t, httpfence.Error(resp), fencing.ErrUnknownOutcome)
+	resp.Request.Method = http.MethodGet
+	require.NoError(t, httpfence.Error(resp), "a read has no outcome")
 }

@@ -15,6 +15,7 @@ const (
 	RaiseHeader    = "Fence-Raise"
 	RaisedHeader   = "Fence-Raised"
 	RecordedHeader = "Fence-Recorded"
+	OutcomeHeader  = "Fence-Outcome"
 )
 
 // isRead reports whether a request with this method is no command.
