@@ -26,7 +26,7 @@ import (
 //     tx.Commit or tx.Rollback. Do with the same Stamp, before any later one, finds out: nil
 //     or ErrDuplicate means that it is applied;
 //   - ErrNoTable, ErrReadOnly, ErrFull, fn's own error, or the driver's: the command
-//     was rolled back, and s.Seq does not count. The floor is raised all the same,
+//     was rolled back, unless fn has ended the transaction, and s.Seq does not count. The floor is raised all the same,
 //     in a transaction of its own and before Do returns, also where ctx has ended,
 //     for at most ten seconds; the error matches ErrFloor as well if that failed.
 //
@@ -41,8 +41,10 @@ import (
 // the floor is raised all the same, as for Seq 0.
 //
 // A function that ends the transaction by a statement, COMMIT or ROLLBACK, is found out
-// in SQLite if it then returns nil: ErrUnknownOutcome. Else nobody sees it, and the
-// error, or its absence, says nothing.
+// in SQLite if it then returns nil: ErrUnknownOutcome after a COMMIT, an error that
+// says so after a ROLLBACK. Else nobody sees it, and neither an error nor nil says
+// anything: what it writes behind its own ROLLBACK is kept without a fence, and the
+// newer Token is not remembered.
 //
 // In MySQL a function that changes a table opens the way through the triggers for
 // everybody, from then to the end of Do, or to the next Raise if the process ends

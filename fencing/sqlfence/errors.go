@@ -35,7 +35,7 @@ var (
 
 var (
 	errMoved       = errors.New("sqlfence: the memory changed between the refusal and the look at it")
-	errRolledBack  = errors.New("sqlfence: the database has rolled the transaction back under the function, which went on after an error: what it wrote then may have been kept without a fence")
+	errRolledBack  = errors.New("sqlfence: the database has rolled the transaction back under the function, which went on after an error, or the function has done so itself: what it wrote then may have been kept without a fence")
 	errNotMade     = errors.New("sqlfence: guard was not made by New")
 	errRowsNotMade = errors.New("sqlfence: rows were not made by Guard.Rows")
 	errNoFunction  = errors.New("sqlfence: Do was given no function")
