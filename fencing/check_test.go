@@ -165,7 +165,7 @@ func TestCheckNeverGoesBack(t *testing.T) {
 	require.Equal(t, 24*24*24*24, sequences)
 }
 
-// Case: guards that compare for equality, or start from nothing and let an old
+// Case 26: guards that compare for equality, or start from nothing and let an old
 // token in after a new one.
 func TestCheckOrdersAndDoesNotMatch(t *testing.T) {
 	var last fencing.Stamp

@@ -228,7 +228,7 @@ func TestGateMisused(t *testing.T) {
 	})
 }
 
-// Case: the guard is asked, its owner is paused, and the write comes when another
+// Case 25: the guard is asked, its owner is paused, and the write comes when another
 // owner has written. With the gate there is no such moment: the other waits.
 func TestGateJudgesAndWritesInOneStep(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -260,7 +260,7 @@ func TestGateJudgesAndWritesInOneStep(t *testing.T) {
 	})
 }
 
-// Case: 64 owners and their retries at one gate at once. The resource's own state
+// Case 25: 64 owners and their retries at one gate at once. The resource's own state
 // is unguarded on purpose: the race detector is a part of this test.
 func TestGateUnderManyGoroutines(t *testing.T) {
 	const owners, commands = 64, 20
@@ -314,7 +314,7 @@ func TestGateUnderManyGoroutines(t *testing.T) {
 	require.Equal(t, g.Last(), applied[len(applied)-1])
 }
 
-// Case: two owners, and two commands of one owner, that come in any order.
+// Cases 26 and 45: two owners, and two commands of one owner, that come in any order.
 func TestGateTakesConcurrentCommandsInEitherOrder(t *testing.T) {
 	for _, c := range []struct {
 		name        string
@@ -343,7 +343,7 @@ func TestGateTakesConcurrentCommandsInEitherOrder(t *testing.T) {
 	}
 }
 
-// Case: a command fails, the holder's next one is applied, and only then the first
+// Case 45: a command fails, the holder's next one is applied, and only then the first
 // is tried again. To say "already applied" would report a write that never was;
 // to apply it would undo the later one.
 func TestGateNeitherRunsNorConfirmsARetryThatWasOvertaken(t *testing.T) {

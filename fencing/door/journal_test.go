@@ -42,7 +42,7 @@ func memory(d *Door) string {
 }
 
 // The process, or the machine, stops at any byte of the file: what had been answered
-// is remembered, and what is remembered is what was, or was about to be.
+// is remembered, and what is remembered is what was, or was about to be (case 25).
 func TestACrashAtAnyByteForgetsNothingThatWasAnswered(t *testing.T) {
 	s := newScene(t)
 	type point struct {

@@ -194,6 +194,7 @@ func TestALostOperationIsUnknownUnderAnyToken(t *testing.T) {
 	s.ran(1)
 }
 
+// Case 27: the ensemble was rebuilt while the answer to a command was lost.
 func TestAnOverrideSettlesWhatWasLost(t *testing.T) {
 	s := newScene(t)
 	_, err := s.do(Command{Stamp: at(t, 10, 1)}, errLost)
@@ -234,7 +235,7 @@ func TestOutcomesAndOperationsAreBounded(t *testing.T) {
 // A later command that failed used to wipe the lost one before it from the memory: the
 // payment {7,1} is lost and may have been made; {7,2} is refused by the resource; then
 // {7,1} ran a second time and was told to be well. Whoever sends it again breaks the
-// rule for retries, and must not be told nil for it all the same.
+// rule for retries, and must not be told nil for it all the same (case 45).
 func TestALostCommandIsNotForgottenByALaterOne(t *testing.T) {
 	errRefused := errors.New("refused by the resource")
 	for name, later := range map[string]func(*scene) error{
