@@ -3,7 +3,6 @@
 package filefence
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -23,93 +22,35 @@ import (
 
 	"github.com/zkfence/zkfence/fencing"
 	"github.com/zkfence/zkfence/fencing/fencetest"
+	"github.com/zkfence/zkfence/fencing/internal/ledger"
 )
 
-// ledger is the file, beside the folder, to which all children append a line when
-// they begin an attempt and when it is answered: its lines are the one clock.
-func ledger(dir string) string { return dir + ".ledger" }
-
-// answers are how an answer is written down.
-func answers() map[string]error {
-	return map[string]error{
-		"ok": nil, "stale": fencing.ErrStale, "duplicate": fencing.ErrDuplicate,
-		"superseded": fencing.ErrSuperseded, "unknown": fencing.ErrUnknownOutcome,
-	}
-}
+// ledgerOf is the children's ledger, beside the folder.
+func ledgerOf(dir string) string { return dir + ".ledger" }
 
 // writeForEver is an owner that raises the floor and then publishes, one command
 // after the other, and goes on though it is refused.
 func writeForEver(g *Guard, dir, token string) error {
-	book, err := os.OpenFile(ledger(dir), os.O_WRONLY|os.O_APPEND, 0)
+	book, err := ledger.Open(ledgerOf(dir), token)
 	if err != nil {
 		return err
 	}
 	ctx := context.Background() // the child's main
-	tries := 0
-	attempt := func(what string, do func() error) error {
-		tries++
-		id := fmt.Sprintf("%s/%d", token, tries)
-		if _, err := fmt.Fprintf(book, "begin %s %s\n", id, what); err != nil {
-			return err
-		}
-		err := do()
-		word := ""
-		for w, sentinel := range answers() {
-			if sentinel == nil && err == nil || sentinel != nil && errors.Is(err, sentinel) {
-				word = w
-			}
-		}
-		if word == "" {
-			return err
-		}
-		_, err = fmt.Fprintf(book, "end %s %s\n", id, word)
-		return err
-	}
 	fmt.Println("ready")
-	if err := attempt(token+":0", func() error { return g.Raise(ctx, file, mustStamp(token+":0").Token) }); err != nil {
+	if err := book.Attempt(token+":0", func() error { return g.Raise(ctx, file, mustStamp(token+":0").Token) }); err != nil {
 		return err
 	}
 	l := lists{g, dir}
 	for seq := 1; ; seq++ {
 		s := fmt.Sprintf("%s:%d", token, seq)
 		for range 1 + seq%2 { // every other is sent twice
-			if err := attempt(s, func() error {
+			if err := book.Attempt(s, func() error {
 				return l.append(ctx, file, mustStamp(s), s, func() error { return nil })
 			}); err != nil {
 				return err
 			}
 		}
 	}
-}
-
-// history reads the ledger.
-func history(t testing.TB, dir string) []fencetest.Attempt {
-	t.Helper()
-	f, err := os.Open(ledger(dir))
-	require.NoError(t, err)
-	defer func() { _ = f.Close() }()
-	var attempts []fencetest.Attempt
-	at := make(map[string]int)
-	for lines, clock := bufio.NewScanner(f), int64(1); lines.Scan(); clock++ {
-		w := strings.Fields(lines.Text())
-		require.Len(t, w, 3, lines.Text())
-		switch w[0] {
-		case "begin":
-			a := fencetest.Attempt{Stamp: stamp(t, w[2]), Began: clock}
-			if a.Stamp.Seq > 0 {
-				a.Entry = w[2]
-			}
-			at[w[1]] = len(attempts)
-			attempts = append(attempts, a)
-		case "end":
-			a := &attempts[at[w[1]]]
-			a.Ended = clock
-			var known bool
-			a.Err, known = answers()[w[2]]
-			require.True(t, known, lines.Text())
-		}
-	}
-	return attempts
 }
 
 // Writers of rising tokens are killed at random, three at a time, some of them
@@ -122,7 +63,7 @@ func TestWritersKilledAtRandomNeverGoBack(t *testing.T) {
 	}
 	dir := filepath.Join(t.TempDir(), "folder")
 	require.NoError(t, os.Mkdir(dir, 0o700))
-	require.NoError(t, os.WriteFile(ledger(dir), nil, 0o600))
+	require.NoError(t, os.WriteFile(ledgerOf(dir), nil, 0o600))
 
 	const slots = 3
 	seed := rand.Uint64()
@@ -193,7 +134,8 @@ func TestWritersKilledAtRandomNeverGoBack(t *testing.T) {
 	entries, remembered, err := l.Read(t.Context(), file)
 	require.NoError(t, err)
 	require.NoError(t, look())
-	attempts := history(t, dir)
+	attempts, err := ledger.Read(ledgerOf(dir))
+	require.NoError(t, err)
 	count := make(map[string]int)
 	for _, a := range attempts {
 		switch {
