@@ -89,7 +89,8 @@ func (g *Guard) Schema(tables ...Fenced) ([]string, error) {
 
 // Migrate runs what Schema returns, in PostgreSQL and SQLite all of it or nothing.
 // It may run again, and in several processes at once. It changes no table and, but
-// for PostgreSQL, no trigger that is there already.
+// for PostgreSQL, no trigger that is there already; the index of Forget is added to a
+// table that is there, but for MySQL.
 func (g *Guard) Migrate(ctx context.Context, tables ...Fenced) error {
 	statements, err := g.Schema(tables...)
 	if err != nil {

@@ -65,6 +65,7 @@ func (w postgreSQL) tables(n names) []string {
   done_at  TIMESTAMPTZ NOT NULL,
   PRIMARY KEY (resource, op_id)
 )`,
+		`CREATE INDEX IF NOT EXISTS ` + w.quote(base(n.operation())+"_done_at") + ` ON ` + w.quote(n.operation()) + ` (done_at)`, // Forget's
 		`CREATE TABLE IF NOT EXISTS ` + w.quote(n.override()) + ` (
   id         BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
   resource   TEXT COLLATE "C" NOT NULL,

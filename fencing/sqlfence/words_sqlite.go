@@ -78,6 +78,7 @@ func (w sqLite) tables(n names) []string {
   done_at  TEXT NOT NULL,
   PRIMARY KEY (resource, op_id)
 ) WITHOUT ROWID`,
+		`CREATE INDEX IF NOT EXISTS ` + w.quote(n.operation()+"_done_at") + ` ON ` + w.quote(base(n.operation())) + ` (done_at)`, // Forget's
 		`CREATE TABLE IF NOT EXISTS ` + w.quote(n.override()) + ` (
   id         INTEGER PRIMARY KEY AUTOINCREMENT,
   resource   TEXT COLLATE BINARY NOT NULL,
