@@ -32,6 +32,9 @@
 //	no answer to COMMIT     fencing.ErrUnknownOutcome; the same Stamp again, before any
 //	                        later one, finds out which it was
 //
+// The Example of [Guard.Do] shows how a new owner writes: it raises the floor before it
+// reads, and tries again with the same Stamp where the outcome is unknown.
+//
 // It costs one round trip more than the same transaction without a guard. The
 // function of a command that is tried again runs again, so it must act through its
 // transaction alone.

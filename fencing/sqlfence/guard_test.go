@@ -143,7 +143,7 @@ func TestAFullDiskLeavesNothing(t *testing.T) {
 	}
 }
 
-// Numbers that a BIGINT does not hold are errors, and not other numbers.
+// Numbers that a BIGINT does not hold are errors, and not other numbers (case 26).
 func TestNumbersThatDoNotFit(t *testing.T) {
 	eachBackend(t, func(t *testing.T, p *place) {
 		p.migrate(false)

@@ -46,7 +46,7 @@ func writeUntilKilled(source string) {
 
 // A process is killed somewhere in a command, some in the transaction, some in the
 // commit: the Stamp and the write are there together, what was acknowledged is, and
-// the next owner goes on.
+// the next owner goes on (case 25).
 func TestAKilledWriterLeavesBothOrNeither(t *testing.T) {
 	p := atSQLite(t)
 	p.migrate(false)

@@ -82,7 +82,7 @@ func TestACommitThatIsNotAnswered(t *testing.T) {
 	})
 }
 
-// A later command has been sent before the retry: neither success nor failure.
+// A later command has been sent before the retry: neither success nor failure (case 45).
 func TestALostCommitRetriedTooLateIsSuperseded(t *testing.T) {
 	eachServer(t, func(t *testing.T, p *place) {
 		p.migrate(false)

@@ -216,7 +216,9 @@ func (p *place) entries(db *sql.DB, resource string) []string {
 	return list
 }
 
-func entriesOf(ctx context.Context, db *sql.DB, query string, args ...any) (list []string, err error) {
+func entriesOf(ctx context.Context, db interface {
+	QueryContext(context.Context, string, ...any) (*sql.Rows, error)
+}, query string, args ...any) (list []string, err error) {
 	rows, err := db.QueryContext(ctx, query, args...)
 	if err != nil {
 		return nil, err

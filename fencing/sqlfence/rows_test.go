@@ -100,7 +100,8 @@ func TestAStatementThatMeetsNoRowIsToldWhy(t *testing.T) {
 	})
 }
 
-// The trigger asks that a row's Stamp grows, and an override alone takes it down.
+// The trigger asks that a row's Stamp grows, and an override alone takes it down
+// (case 27).
 func TestATriggerForRowsRefusesWhatBypassesTheFence(t *testing.T) {
 	eachBackend(t, func(t *testing.T, p *place) {
 		ctx := t.Context()
@@ -131,7 +132,7 @@ func TestATriggerForRowsRefusesWhatBypassesTheFence(t *testing.T) {
 }
 
 // One statement of 16 owners each, all at once: the body tells in which order they
-// were applied.
+// were applied (case 25).
 func TestStatementsOfManyOwnersNeverGoBack(t *testing.T) {
 	eachBackend(t, func(t *testing.T, p *place) {
 		ctx := t.Context()
