@@ -312,9 +312,9 @@ func TestSchemaIsPrinted(t *testing.T) {
 	p := atSQLite(t)
 	statements, err := p.guard(p.db()).Schema(entries, sqlfence.Rows{Table: "reports", Key: "name"})
 	require.NoError(t, err)
-	require.Len(t, statements, 9)
+	require.Len(t, statements, 10)
 	for _, s := range statements {
-		require.True(t, strings.HasPrefix(s, "CREATE TABLE IF NOT EXISTS ") || strings.HasPrefix(s, "CREATE TRIGGER IF NOT EXISTS "), s)
+		require.True(t, strings.HasPrefix(s, "CREATE TABLE IF NOT EXISTS ") || strings.HasPrefix(s, "CREATE INDEX IF NOT EXISTS ") || strings.HasPrefix(s, "CREATE TRIGGER IF NOT EXISTS "), s)
 		require.NotContains(t, s[len(s)-1:], ";")
 	}
 	_, err = p.guard(p.db()).Schema(nil)

@@ -121,7 +121,7 @@ func (w mySQL) tables(n names) []string {
   outcome  MEDIUMBLOB NOT NULL,
   done_at  DATETIME(6) NOT NULL, -- UTC
   PRIMARY KEY (resource, op_id),
-  KEY (done_at) -- Forget's; MySQL has no CREATE INDEX IF NOT EXISTS
+  KEY (done_at) -- for Forget
 ) ENGINE = InnoDB`,
 		"CREATE TABLE IF NOT EXISTS " + w.quote(n.override()) + ` (
   id         BIGINT NOT NULL AUTO_INCREMENT PRIMARY KEY,
