@@ -117,7 +117,7 @@ func TestADoorKilledAtRandomNeverGoesBack(t *testing.T) {
 		switch {
 		case a.Ended == 0:
 			cut++
-		case a.Err == fencing.ErrUnknownOutcome: //nolint:errorlint // it is the ledger's own
+		case a.Err == fencing.ErrUnknownOutcome:
 			unknown++
 		}
 	}
