@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/url"
-	"os"
 	"path/filepath"
 	"testing"
 	"time"
@@ -46,11 +45,15 @@ type place struct {
 	server string
 	// id is the column of entries that counts them.
 	id string
+	// restart crashes what is behind source, and returns once it is there again; nil if
+	// that is somebody else's.
+	restart func(context.Context) error
 }
 
 func atSQLite(t testing.TB) *place {
 	file := filepath.Join(t.TempDir(), "db")
-	return &place{t: t, dialect: sqlite.Dialect(), driver: "sqlite", id: "INTEGER PRIMARY KEY AUTOINCREMENT", source: func(_ string, parameters ...string) string {
+	opened := func(context.Context) error { return nil } // a file: each pool is a start
+	return &place{t: t, dialect: sqlite.Dialect(), driver: "sqlite", id: "INTEGER PRIMARY KEY AUTOINCREMENT", restart: opened, source: func(_ string, parameters ...string) string {
 		q := url.Values{"_pragma": {"busy_timeout(20000)", "journal_mode(WAL)", "synchronous(NORMAL)"}}
 		for i := 0; i < len(parameters); i += 2 {
 			q.Add(parameters[i], parameters[i+1])
@@ -60,10 +63,10 @@ func atSQLite(t testing.TB) *place {
 }
 
 func atPostgreSQL(t testing.TB) *place {
-	source := os.Getenv("ZKFENCE_POSTGRES")
-	if source == "" {
-		t.Skip("SKIPPED: ZKFENCE_POSTGRES names no PostgreSQL")
-	}
+	return postgreSQL.named(t)
+}
+
+func postgreSQLAt(t testing.TB, source string) *place {
 	u, err := url.Parse(source)
 	require.NoError(t, err)
 	schema := own()
@@ -85,10 +88,10 @@ func atPostgreSQL(t testing.TB) *place {
 }
 
 func atMariaDB(t testing.TB) *place {
-	source := os.Getenv("ZKFENCE_MARIADB")
-	if source == "" {
-		t.Skip("SKIPPED: ZKFENCE_MARIADB names no MariaDB")
-	}
+	return mariaDB.named(t)
+}
+
+func mariaDBAt(t testing.TB, source string) *place {
 	config, err := driver.ParseDSN(source)
 	require.NoError(t, err)
 	name := own()
@@ -143,6 +146,7 @@ func (p *place) own(create, drop string, parameters ...string) {
 	require.NoError(p.t, err)
 	_, err = db.ExecContext(p.t.Context(), create)
 	require.NoError(p.t, err)
+	db.SetMaxIdleConns(-1) // the server may have been restarted meanwhile
 	p.t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 		defer cancel()

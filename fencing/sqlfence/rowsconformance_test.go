@@ -35,11 +35,6 @@ func (s journals) Open(context.Context) (fencetest.Guard, error) {
 	return &journal{s.place, db, rows}, err
 }
 
-// journalFile is one that is restarted by being opened anew; the servers are not.
-type journalFile struct{ journals }
-
-func (journalFile) Restart(context.Context) error { return nil }
-
 type journal struct {
 	p    *place
 	db   *sql.DB
@@ -114,18 +109,21 @@ func (j *journal) Read(ctx context.Context, resource string) (list []string, las
 
 func TestRowsThatCarryTheirFenceKeepTheRule(t *testing.T) {
 	eachBackend(t, func(t *testing.T, p *place) {
-		at := map[string]func(testing.TB) *place{"sqlite": atSQLite, "pgx": atPostgreSQL, "mysql": atMariaDB}[p.driver]
+		fresh := atSQLite
+		switch p.driver {
+		case "pgx":
+			fresh = postgreSQL.crashable(t)
+		case "mysql":
+			fresh = mariaDB.crashable(t)
+		}
 		fencetest.Run(t, fencetest.Subject{NoFailures: true, NoOverride: true, New: func(t fencetest.TB) fencetest.Store {
-			own := at(t.(*testing.T))
+			own := fresh(t.(*testing.T))
 			name := "VARCHAR(512)"
 			if own.driver == "mysql" {
 				name = "VARBINARY(512)"
 			}
 			require.NoError(t, script(t.Context(), own.db(), "CREATE TABLE journals (name "+name+" PRIMARY KEY, body VARCHAR(16000) NOT NULL DEFAULT '', token BIGINT NOT NULL DEFAULT 0, seq BIGINT NOT NULL DEFAULT 0)"))
-			if own.driver == "sqlite" {
-				return journalFile{journals{own}}
-			}
-			return journals{own}
+			return own.keeps(journals{own})
 		}})
 	})
 }
