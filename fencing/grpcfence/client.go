@@ -51,7 +51,7 @@ func answered(err error, asked fencing.Stamp, method string, trailer metadata.MD
 	case codes.Unauthenticated, codes.PermissionDenied, codes.Unimplemented:
 		return err // of who stands before the guard
 	}
-	if said, _, _ := one(trailer, outcomeKey); said == "failed" {
+	if said := trailer.Get(outcomeKey); len(said) > 0 && said[len(said)-1] == failed {
 		return err // the handler's
 	}
 	return &refusal{fmt.Errorf("grpcfence: %s: no word of the guard's: %w: %w", method, fencing.ErrUnknownOutcome, err), status.Convert(err)}

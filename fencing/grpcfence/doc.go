@@ -12,9 +12,14 @@
 //	fence-stamp: 0x200000007:3      the command's Stamp
 //	fence-op: pay-17                optional, of unary calls: its operation ID, percent-encoded
 //	fence-recorded: 0x200000007:3   header of an answer that was recorded when the
-//	                                command was applied: the Stamp remembered now
+//	                                command was applied: the Stamp remembered now;
+//	                                "no" if its handler has run
 //	fence-outcome: failed           trailer: the handler has failed, and says that it
-//	                                has applied nothing
+//	                                has applied nothing; else "applied" or "unknown"
+//
+// A handler can set the last two as well, and a guard's word cannot be taken for its
+// own: a fence-recorded that is not alone says nothing, and of several values of
+// fence-outcome the last is the guard's.
 //
 // Methods for which Reads is true pass unjudged; all others are commands. A refusal
 // is a status with an ErrorInfo of the domain zkfence.github.io:

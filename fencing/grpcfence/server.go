@@ -93,14 +93,12 @@ type failure struct{ error }
 
 func (f failure) Unwrap() error { return f.error }
 
-// refused is the answer that err is. failed is told of what a handler has said.
-func refused(err error, tried bool, failed func(metadata.MD) error) error {
+// refused is the answer that err is.
+func refused(err error, tried bool, said *words) error {
 	var own failure
 	switch {
 	case errors.As(err, &own) && !errors.Is(err, fencing.ErrUnknownOutcome):
-		if lost := failed(metadata.Pairs(outcomeKey, "failed")); lost != nil {
-			return toStatus(fmt.Errorf("%w: %w", err, lost))
-		}
+		said.outcome = failed
 		return disown(own.error)
 	case tried && (errors.Is(err, fencing.ErrStale) || errors.Is(err, fencing.ErrSuperseded)):
 		// What became of the earlier try nobody here knows any more.
@@ -135,8 +133,14 @@ func UnaryServer(c Config) (grpc.UnaryServerInterceptor, error) {
 		if err != nil {
 			return nil, toStatus(err)
 		}
+		said := &words{
+			header:  func(md metadata.MD) { _ = grpc.SetHeader(ctx, md) }, // without it nothing is believed
+			trailer: func(md metadata.MD) { _ = grpc.SetTrailer(ctx, md) },
+		}
+		defer said.last()
 		var resp any
 		did, err := c.Door.Do(ctx, cmd, func(ctx context.Context) ([]byte, error) {
+			said.first()
 			var err error
 			if resp, err = handler(fencing.WithStamp(ctx, cmd.Stamp), req); err != nil {
 				return nil, failure{err}
@@ -147,9 +151,10 @@ func UnaryServer(c Config) (grpc.UnaryServerInterceptor, error) {
 		// door's word it would end in an OK for what was not applied.
 		var own failure
 		if err != nil && (errors.As(err, &own) || !errors.Is(err, fencing.ErrDuplicate)) {
-			return nil, refused(err, tried, func(md metadata.MD) error { return grpc.SetTrailer(ctx, md) })
+			return nil, refused(err, tried, said)
 		}
 		if !did.Recorded {
+			said.outcome = applied
 			return resp, nil
 		}
 		recorded, unpacked := unpack(did.Outcome)
@@ -215,15 +220,22 @@ func StreamServer(c Config) (grpc.StreamServerInterceptor, error) {
 		if err != nil {
 			return toStatus(err)
 		}
+		said := &words{
+			header:  func(md metadata.MD) { _ = ss.SetHeader(md) },
+			trailer: ss.SetTrailer,
+		}
+		defer said.last()
 		_, err = c.Door.Do(ss.Context(), cmd, func(ctx context.Context) ([]byte, error) {
+			said.first()
 			if err := handler(srv, stamped{ss, fencing.WithStamp(ctx, cmd.Stamp)}); err != nil {
 				return nil, failure{err}
 			}
 			return nil, nil
 		})
 		if err != nil {
-			return refused(err, tried, func(md metadata.MD) error { ss.SetTrailer(md); return nil })
+			return refused(err, tried, said)
 		}
+		said.outcome = applied
 		return nil
 	}, nil
 }
