@@ -14,7 +14,7 @@ type Listed struct {
 	Modified time.Time // by the store's clock
 }
 
-// SweepStore is a Store whose objects can be removed. Memory and Files are.
+// SweepStore is a Store whose objects can be removed. Memory, Files and s3.Store are.
 type SweepStore interface {
 	Store
 

@@ -8,12 +8,12 @@
 // A bucket must read what it has written (S3 does; a cache or a replica in front of
 // it does not). Versioning and encryption do no harm. Lifecycle rules must leave alone what is
 // below "pointers/", and below "objects/" as well: by age alone they remove also what
-// a pointer names. Store has no List and Delete, so casfence's Sweep does not work on it.
+// a pointer names. casfence's Sweep removes what no pointer does.
 //
 // The credentials need s3:GetObject and s3:PutObject, and s3:ListBucket: without it
 // S3 answers a key that does not exist with 403, which is an error here, not an
-// empty resource. s3:DeleteObject removes what Open has tried with, and is not
-// needed otherwise.
+// empty resource. s3:DeleteObject removes what Open has tried with, and is needed for
+// Sweep alone otherwise.
 //
 // It needs the standard library alone.
 package s3

@@ -4,11 +4,14 @@ import (
 	"crypto/hmac"
 	"crypto/md5"
 	"encoding/hex"
+	"encoding/xml"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -26,6 +29,8 @@ type server struct {
 	deaf    string                      // a condition that it ignores
 	fault   func(r *http.Request) fault // nil: none
 	token   string                      // session token that it wants
+	page    int                         // keys in an answer to a list
+	raw     bool                        // it knows no encoding-type
 }
 
 type fault int
@@ -43,7 +48,7 @@ const (
 const accessKey, secretKey, region, bucket = "AKIDEXAMPLE", "secret+/x", "eu-test-1", "reports"
 
 func newServer(t testing.TB) *server {
-	s := &server{t: t, objects: map[string][]byte{}}
+	s := &server{t: t, objects: map[string][]byte{}, page: 1000}
 	s.Server = httptest.NewServer(s)
 	t.Cleanup(s.Close)
 	return s
@@ -118,8 +123,13 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 func (s *server) serve(w http.ResponseWriter, r *http.Request, body []byte) {
-	path, err := url.PathUnescape(strings.TrimPrefix(r.RequestURI, "/"))
+	uri, _, _ := strings.Cut(r.RequestURI, "?")
+	path, err := url.PathUnescape(strings.TrimPrefix(uri, "/"))
 	name, key, ok := strings.Cut(path, "/")
+	if q := r.URL.Query(); err == nil && name == bucket && key == "" && r.Method == http.MethodGet && q.Get("list-type") == "2" {
+		s.list(w, q)
+		return
+	}
 	if err != nil || !ok || name != bucket {
 		refuse(w, http.StatusNotFound, "NoSuchBucket")
 		return
@@ -158,6 +168,41 @@ func (s *server) serve(w http.ResponseWriter, r *http.Request, body []byte) {
 	default:
 		refuse(w, http.StatusMethodNotAllowed, "MethodNotAllowed")
 	}
+}
+
+// list answers a ListObjectsV2. It goes on where the token, the last key, says.
+func (s *server) list(w http.ResponseWriter, q url.Values) {
+	type content struct{ Key, LastModified string }
+	type result struct {
+		XMLName               xml.Name `xml:"http://s3.amazonaws.com/doc/2006-03-01/ ListBucketResult"`
+		EncodingType          string   `xml:",omitempty"`
+		IsTruncated           bool
+		NextContinuationToken string `xml:",omitempty"`
+		Contents              []content
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var answer result
+	last := ""
+	for _, key := range slices.Sorted(maps.Keys(s.objects)) {
+		if !strings.HasPrefix(key, q.Get("prefix")) || key <= q.Get("continuation-token") {
+			continue
+		}
+		if len(answer.Contents) == s.page {
+			answer.IsTruncated, answer.NextContinuationToken = true, last
+			break
+		}
+		last = key
+		if !s.raw {
+			answer.EncodingType, key = q.Get("encoding-type"), url.QueryEscape(key)
+		}
+		answer.Contents = append(answer.Contents, content{key, "2026-11-30T08:00:00.000Z"})
+	}
+	text, err := xml.Marshal(answer)
+	if err != nil {
+		s.t.Error(err)
+	}
+	_, _ = w.Write(text)
 }
 
 // unsigned returns why the request is refused. It works from what has arrived, as
@@ -200,13 +245,18 @@ func (s *server) unsigned(r *http.Request, body []byte) string {
 			return "AccessDenied" // the condition could be taken off on the way
 		}
 	}
-	path, err := url.PathUnescape(r.RequestURI)
+	uri, query, _ := strings.Cut(r.RequestURI, "?")
+	path, err := url.PathUnescape(uri)
+	if err != nil {
+		return "InvalidURI"
+	}
+	parameters, err := url.ParseQuery(query)
 	if err != nil {
 		return "InvalidURI"
 	}
 	// Whatever spelling has come, one is signed.
 	canonical := strings.NewReplacer("+", "%20", "%2F", "/").Replace(url.QueryEscape(path))
-	text := r.Method + "\n" + canonical + "\n\n"
+	text := r.Method + "\n" + canonical + "\n" + strings.ReplaceAll(parameters.Encode(), "+", "%20") + "\n"
 	for _, name := range strings.Split(signed, ";") {
 		value := r.Header.Get(name)
 		if name == "host" {

@@ -48,6 +48,9 @@ func escape(path string) string {
 	return b.String()
 }
 
+// escapeValue is escape for what stands in a query.
+func escapeValue(text string) string { return strings.ReplaceAll(escape(text), "/", "%2F") }
+
 // sign adds Signature Version 4, over all headers that the request has.
 func sign(r *http.Request, body []byte, c Credentials, region string, now time.Time) {
 	when := now.UTC().Format(isoTime)

@@ -42,7 +42,7 @@ func Static(accessKey, secretKey string) func(context.Context) (Credentials, err
 	}
 }
 
-// Store is a casfence.Store in a bucket. Versions are ETags.
+// Store is a casfence.SweepStore in a bucket. Versions are ETags.
 type Store struct {
 	config Config
 	base   *url.URL
@@ -86,11 +86,7 @@ func (s *Store) probe(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("s3: try whether the server keeps conditions: %w", err)
 	}
-	defer func() {
-		if r, err := s.send(ctx, http.MethodDelete, key, nil, nil); err == nil {
-			_ = r.Body.Close()
-		}
-	}()
+	defer func() { _ = s.Delete(ctx, key) }()
 	second, err := s.Put(ctx, key, []byte("2"), first)
 	if err != nil {
 		return fmt.Errorf("s3: try whether the server keeps conditions: If-Match with the right ETag: %w", err)
@@ -169,15 +165,19 @@ func (s *Store) Put(ctx context.Context, key string, value []byte, version strin
 	return "", fmt.Errorf("s3: PUT %s: %w", key, e)
 }
 
-// send sends one request, once.
+// send sends one request about a key, once.
 func (s *Store) send(ctx context.Context, method, key string, headers http.Header, body []byte) (*http.Response, error) {
+	return s.ask(ctx, method, "/"+s.config.Bucket+"/"+s.config.Prefix+key, "", headers, body)
+}
+
+// ask sends one request, once. query is sorted and escaped as it is signed.
+func (s *Store) ask(ctx context.Context, method, path, query string, headers http.Header, body []byte) (*http.Response, error) {
 	c, err := s.config.Credentials(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("%w: s3: credentials: %w", casfence.ErrNotWritten, err)
 	}
 	u := *s.base
-	u.Path = "/" + s.config.Bucket + "/" + s.config.Prefix + key
-	u.RawPath = escape(u.Path)
+	u.Path, u.RawPath, u.RawQuery = path, escape(path), query
 	r, err := http.NewRequestWithContext(ctx, method, u.String(), bytes.NewReader(body))
 	if err != nil {
 		return nil, fmt.Errorf("%w: s3: %w", casfence.ErrNotWritten, err)
