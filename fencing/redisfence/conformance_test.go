@@ -14,15 +14,16 @@ import (
 	"github.com/zkfence/zkfence/fencing/redisfence"
 )
 
-// store is a real Redis. Its commands append to lists.
+// store is a real Redis, behind a proxy. Its commands append to lists.
 type store struct {
-	addr   string
-	append redisfence.Script
+	*proxy
+	append  redisfence.Script
+	retries int // of the client's own
 }
 
 // Restart is a crash: with appendfsync always nothing that was answered may be gone.
 func (s store) Restart(ctx context.Context) error {
-	c := redis.NewClient(&redis.Options{Addr: s.addr, MaxRetries: -1})
+	c := redis.NewClient(&redis.Options{Addr: s.to, MaxRetries: -1})
 	err := c.Do(ctx, "DEBUG", "CRASH-AND-RECOVER").Err() // its answer does not come
 	var said redis.Error
 	if errors.As(err, &said) {
@@ -41,7 +42,7 @@ func (s store) Restart(ctx context.Context) error {
 }
 
 func (s store) Open(context.Context) (fencetest.Guard, error) {
-	c := redis.NewClient(&redis.Options{Addr: s.addr})
+	c := redis.NewClient(&redis.Options{Addr: s.addr(), MaxRetries: s.retries})
 	g, err := redisfence.New(c, redisfence.Options{})
 	return &guard{g, c, s}, err
 }
@@ -53,6 +54,8 @@ type guard struct {
 }
 
 func (g *guard) Close() error { return g.client.Close() }
+
+func (g *guard) LoseNextAnswer() { g.store.replies.Store(1) }
 
 func (g *guard) Do(ctx context.Context, c fencetest.Command) (string, error) {
 	fail := ""
@@ -75,20 +78,26 @@ func (g *guard) Read(ctx context.Context, resource string) ([]string, fencing.St
 	return entries, last, err
 }
 
+// A client that sends again by itself finds out what became of a lost command, and
+// its guard has the answer.
 func TestAGuardKeepsTheRule(t *testing.T) {
-	addr := server(t)
+	server(t) // skips
 	body := lua(t, `
 		if args[3] ~= '' then return redis.error_reply(args[3]) end
 		redis.call('RPUSH', keys[1], args[1])
 		return args[2]`)
-	fencetest.Run(t, fencetest.Subject{
-		New: func(t fencetest.TB) fencetest.Store {
-			s := store{addr, body}
-			c := redis.NewClient(&redis.Options{Addr: addr})
-			require.NoError(t, c.FlushAll(t.Context()).Err())
-			require.NoError(t, c.Close())
-			return s
-		},
-		OpIDs: true,
-	})
+	for name, retries := range map[string]int{"WithoutRetries": -1, "WithTheClientsRetries": 3} {
+		t.Run(name, func(t *testing.T) {
+			fencetest.Run(t, fencetest.Subject{
+				New: func(tb fencetest.TB) fencetest.Store {
+					p := newProxy(tb.(*testing.T))
+					c := redis.NewClient(&redis.Options{Addr: p.to})
+					require.NoError(tb, c.FlushAll(tb.Context()).Err())
+					require.NoError(tb, c.Close())
+					return store{p, body, retries}
+				},
+				OpIDs: true, LosesAnswers: true,
+			})
+		})
+	}
 }

@@ -24,6 +24,7 @@ import (
 type store struct {
 	servers []string
 	root    string
+	faults  *zktest.Faults
 }
 
 // restarting is an ensemble of one, which keeps its log.
@@ -46,14 +47,16 @@ func (s store) Open(ctx context.Context) (fencetest.Guard, error) {
 		return nil, err
 	}
 	g, err := znodefence.New(c, s.root+"/guards/reports")
-	return &guard{c, g, s.root}, err
+	return &guard{c, g, s}, err
 }
 
 type guard struct {
 	client *zkconn.Client
 	*znodefence.Guard
-	root string
+	store
 }
+
+func (g *guard) LoseNextAnswer() { g.faults.DropReply(zktest.OpMulti, 1) }
 
 func (g *guard) Close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
@@ -120,7 +123,7 @@ func (g *guard) Read(ctx context.Context, resource string) ([]string, fencing.St
 }
 
 func TestAGuardKeepsTheRule(t *testing.T) {
-	fencetest.Run(t, fencetest.Subject{New: func(t fencetest.TB) fencetest.Store {
+	fencetest.Run(t, fencetest.Subject{LosesAnswers: true, New: func(t fencetest.TB) fencetest.Store {
 		e, err := zktest.StartEnsemble(1)
 		require.NoError(t, err)
 		t.Cleanup(e.Close)
@@ -128,7 +131,7 @@ func TestAGuardKeepsTheRule(t *testing.T) {
 		defer cancel()
 		_, err = e.AwaitLeader(ctx)
 		require.NoError(t, err)
-		return restarting{store{e.Addrs(), ""}, e}
+		return restarting{store{e.Addrs(), "", e.Servers()[0].Faults}, e}
 	}})
 }
 
@@ -138,5 +141,8 @@ func TestAGuardKeepsTheRuleOnARealServer(t *testing.T) {
 		t.Skip("SKIPPED: not run against a real server; set ZKFENCE_ZK=host:port to do so")
 	}
 	root := "/zkfence-test/" + rand.Text()
-	fencetest.Run(t, fencetest.Subject{New: func(fencetest.TB) fencetest.Store { return store{[]string{server}, root} }})
+	fencetest.Run(t, fencetest.Subject{LosesAnswers: true, New: func(t fencetest.TB) fencetest.Store {
+		p := zktest.NewProxy(t.(*testing.T), server)
+		return store{[]string{p.Addr()}, root, p.Faults}
+	}})
 }
