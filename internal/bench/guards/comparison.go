@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/zkfence/zkfence/internal/bench/internal/figures"
 )
 
 // bare is what a benchmark calls the write without a guard; its siblings are the
@@ -30,14 +32,12 @@ var (
 	measured  = regexp.MustCompile(`^Benchmark(\S+?)(?:-\d+)?\s+\d+\s+([0-9.]+) ns/op`)
 )
 
-// add takes in what go test has printed for one round.
+// add takes in what go test has printed for one round. Of what it has measured more
+// than once the last counts.
 func (c *comparison) add(printed []byte) error {
-	type figure struct {
-		write, how string
-		ns         float64
-	}
-	var figures []figure
-	bares := map[string]float64{}
+	type guarded struct{ write, how string }
+	var order []guarded
+	took, bares := map[guarded]float64{}, map[string]float64{}
 	in := ""
 	for lines := bufio.NewScanner(bytes.NewReader(printed)); lines.Scan(); {
 		if m := inPackage.FindStringSubmatch(lines.Text()); m != nil {
@@ -58,16 +58,20 @@ func (c *comparison) add(printed []byte) error {
 			bares[write] = ns
 			continue
 		}
-		figures = append(figures, figure{write, how, ns})
+		this := guarded{write, how}
+		if _, again := took[this]; !again {
+			order = append(order, this)
+		}
+		took[this] = ns
 	}
-	for _, f := range figures {
+	for _, f := range order {
 		without, ok := bares[f.write]
 		if !ok {
 			continue // compares something else
 		}
 		r := c.row(f.write, f.how)
 		r.bare = append(r.bare, without)
-		r.ratio = append(r.ratio, f.ns/without)
+		r.ratio = append(r.ratio, took[f]/without)
 	}
 	return nil
 }
@@ -86,7 +90,7 @@ func (c *comparison) row(write, how string) *row {
 func (c *comparison) print(out io.Writer, rounds int, each string) {
 	_, _ = fmt.Fprintf(out, "medians of %d rounds of %s\n\n| write | without a guard | with it | ÷ without |\n|---|---|---|---|\n", rounds, each)
 	for _, r := range c.rows {
-		without := time.Duration(median(r.bare)).Round(time.Microsecond)
-		_, _ = fmt.Fprintf(out, "| %s | %v | %s | %.2f |\n", r.write, without, r.how, median(r.ratio))
+		without := time.Duration(figures.Median(r.bare)).Round(time.Microsecond)
+		_, _ = fmt.Fprintf(out, "| %s | %v | %s | %.2f |\n", r.write, without, r.how, figures.Median(r.ratio))
 	}
 }

@@ -15,7 +15,6 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
-	"slices"
 	"time"
 )
 
@@ -52,9 +51,11 @@ func run(ctx context.Context, out io.Writer, packages string, rounds int, each s
 	return nil
 }
 
-// measure runs package after package, since two at a time would measure each other.
+// measure runs package after package, since two at a time would measure each other,
+// and each benchmark twice: the first opens connections and fills caches, of which the
+// bare ones, that stand before the others, would have the most.
 func measure(ctx context.Context, packages, each string) ([]byte, error) {
-	cmd := exec.CommandContext(ctx, "go", "test", "-p", "1", "-run", "^$", "-bench", ".", "-benchtime", each, packages)
+	cmd := exec.CommandContext(ctx, "go", "test", "-p", "1", "-run", "^$", "-bench", ".", "-benchtime", each, "-count", "2", packages)
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) } // go test ends what it has started
 	cmd.WaitDelay = 10 * time.Second
 	var failed bytes.Buffer
@@ -64,13 +65,4 @@ func measure(ctx context.Context, packages, each string) ([]byte, error) {
 		return nil, errors.Join(ctx.Err(), fmt.Errorf("%v: %w\n%s%s", cmd.Args, err, printed, failed.Bytes()))
 	}
 	return printed, nil
-}
-
-// median is 0 for none.
-func median(of []float64) float64 {
-	if len(of) == 0 {
-		return 0
-	}
-	of = slices.Sorted(slices.Values(of))
-	return (of[(len(of)-1)/2] + of[len(of)/2]) / 2
 }

@@ -23,10 +23,10 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
-	"slices"
 	"strings"
 	"time"
 
+	"github.com/zkfence/zkfence/internal/bench/internal/figures"
 	"github.com/zkfence/zkfence/zktest"
 )
 
@@ -124,7 +124,7 @@ func run(ctx context.Context, real string, rounds, requests int, limit float64) 
 			if err != nil {
 				return fmt.Errorf("%s, %d connections: %w", sc.name, conns, err)
 			}
-			here, own := ratio(took[1], took[0]), ratio(took[2], took[0])
+			here, own := figures.Ratio(took[1], took[0]), figures.Ratio(took[2], took[0])
 			fmt.Printf("| %s | %d | %v | %v | %.2f | %v | %.2f |\n", sc.name, conns,
 				micros(took[0]), micros(took[1]), here, micros(took[2]), own)
 			worst := own
@@ -174,19 +174,6 @@ func measure(ctx context.Context, sc scenario, servers []string, conns, rounds, 
 	return took, nil
 }
 
-// ratio is the median of the rounds' ratios: what slows the machine down for a
-// round slows both sides of it.
-func ratio(a, b []float64) float64 {
-	r := make([]float64, len(a))
-	for i := range r {
-		r[i] = a[i] / b[i]
-	}
-	return median(r)
+func micros(v []float64) time.Duration {
+	return time.Duration(figures.Median(v)).Round(100 * time.Nanosecond)
 }
-
-func median(v []float64) float64 {
-	v = slices.Sorted(slices.Values(v))
-	return v[len(v)/2]
-}
-
-func micros(v []float64) time.Duration { return time.Duration(median(v)).Round(100 * time.Nanosecond) }

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
+	"github.com/zkfence/zkfence/internal/bench/internal/figures"
 	"github.com/zkfence/zkfence/zktest"
 )
 
@@ -35,5 +36,5 @@ func TestRun(t *testing.T) {
 }
 
 func TestRatioIsTheMedianOfTheRounds(t *testing.T) {
-	require.InDelta(t, 2, ratio([]float64{1, 6, 300}, []float64{1, 3, 3}), 1e-9)
+	require.InDelta(t, 2, figures.Ratio([]float64{1, 6, 300}, []float64{1, 3, 3}), 1e-9)
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"github.com/zkfence/zkfence/election"
+	"github.com/zkfence/zkfence/internal/bench/internal/figures"
 	"github.com/zkfence/zkfence/zkconn"
 	"github.com/zkfence/zkfence/zklock"
 )
@@ -136,7 +137,7 @@ func (f *field) write(ctx context.Context, n int) (time.Duration, error) {
 			return 0, err
 		}
 	}
-	return time.Duration(median(took)), nil
+	return time.Duration(figures.Median(took)), nil
 }
 
 func idle(ctx context.Context) error {
@@ -176,7 +177,7 @@ func (f *field) takeOvers(ctx context.Context, n int, seen func(*election.Term) 
 			return 0, err
 		}
 	}
-	return time.Duration(median(took)), nil
+	return time.Duration(figures.Median(took)), nil
 }
 
 // takeOverObserved is takeOver with the observers looking on: all of them have seen

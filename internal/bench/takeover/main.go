@@ -12,10 +12,10 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
-	"slices"
 	"strings"
 	"time"
 
+	"github.com/zkfence/zkfence/internal/bench/internal/figures"
 	"github.com/zkfence/zkfence/zktest"
 )
 
@@ -98,12 +98,12 @@ func run(ctx context.Context, servers string, rounds, takeovers int, delay time.
 			}
 		}
 	}
-	inTrips, inCalm := ratio(measured[1].took, measured[0].took), ratio(measured[2].took, measured[1].took)
+	inTrips, inCalm := figures.Ratio(measured[1].took, measured[0].took), figures.Ratio(measured[2].took, measured[1].took)
 	fmt.Printf("%s, %v away; medians of %d interleaved rounds of %d takeovers, each round's figure a median too\n\n", where, delay, rounds, takeovers)
 	fmt.Println("| | time | ÷ bare write | ÷ takeover |")
 	fmt.Println("|---|---|---|---|")
 	for _, m := range measured {
-		fmt.Printf("| %s | %v | %.2f | %.2f |\n", m.name, time.Duration(median(m.took)).Round(time.Microsecond), ratio(m.took, measured[0].took), ratio(m.took, measured[1].took))
+		fmt.Printf("| %s | %v | %.2f | %.2f |\n", m.name, time.Duration(figures.Median(m.took)).Round(time.Microsecond), figures.Ratio(m.took, measured[0].took), figures.Ratio(m.took, measured[1].took))
 	}
 	if trips > 0 && inTrips > trips {
 		return fmt.Errorf("a takeover took %.2f bare writes, above the limit of %.2f", inTrips, trips)
@@ -112,18 +112,4 @@ func run(ctx context.Context, servers string, rounds, takeovers int, delay time.
 		return fmt.Errorf("observers made a takeover take %.2f times as long, above the limit of %.2f", inCalm, slower)
 	}
 	return nil
-}
-
-// ratio is the median of the rounds' ratios.
-func ratio(a, b []float64) float64 {
-	r := make([]float64, len(a))
-	for i := range r {
-		r[i] = a[i] / b[i]
-	}
-	return median(r)
-}
-
-func median(v []float64) float64 {
-	v = slices.Sorted(slices.Values(v))
-	return v[len(v)/2]
 }
