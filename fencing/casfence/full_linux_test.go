@@ -3,7 +3,6 @@ package casfence
 import (
 	"context"
 	"os"
-	"os/signal"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -12,19 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/zkfence/zkfence/fencing"
+	"github.com/zkfence/zkfence/fencing/internal/fulldisk"
 )
-
-// withRoom lets files grow to size bytes and no further, as on a full disk.
-func withRoom(t *testing.T, size uint64, f func()) {
-	t.Helper()
-	signal.Ignore(syscall.SIGXFSZ)
-	defer signal.Reset(syscall.SIGXFSZ)
-	var before syscall.Rlimit
-	require.NoError(t, syscall.Getrlimit(syscall.RLIMIT_FSIZE, &before))
-	require.NoError(t, syscall.Setrlimit(syscall.RLIMIT_FSIZE, &syscall.Rlimit{Cur: size, Max: before.Max}))
-	defer func() { require.NoError(t, syscall.Setrlimit(syscall.RLIMIT_FSIZE, &before)) }()
-	f()
-}
 
 // The half that was written stayed, and took up the room of whatever came next.
 func TestAFullDisk(t *testing.T) {
@@ -58,13 +46,13 @@ func TestAFullDisk(t *testing.T) {
 
 	// There is room for the pointer, and none for the content.
 	files := names()
-	withRoom(t, 2000, func() {
+	fulldisk.WithRoom(t, 2000, func() {
 		err := g.Publish(t.Context(), "r", stamp(t, "0x1:2"), text(strings.Repeat("x", 4000)))
 		require.NotErrorIs(t, err, fencing.ErrUnknownOutcome)
 		unmoved(err, files)
 	})
 	// There is none for a pointer. A new owner's floor cannot be kept: nothing runs.
-	withRoom(t, 20, func() {
+	fulldisk.WithRoom(t, 20, func() {
 		err := g.Raise(t.Context(), "r", stamp(t, "0x2:0").Token)
 		require.NotErrorIs(t, err, fencing.ErrUnknownOutcome)
 		unmoved(err, files)

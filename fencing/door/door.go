@@ -25,6 +25,10 @@ type Options struct {
 
 	// MaxOps is how many operation IDs are remembered for each resource. The
 	// repetition of one before these runs again. Defaults to 1000.
+	//
+	// A resource takes at most about MaxOps × MaxOutcome bytes of memory, and of file
+	// twice that: 64 MB with the defaults, if every operation has the longest outcome.
+	// Where there are many resources and long outcomes, lower one of the two.
 	MaxOps int
 }
 

@@ -3,26 +3,14 @@ package door
 import (
 	"context"
 	"os"
-	"os/signal"
 	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/zkfence/zkfence/fencing"
+	"github.com/zkfence/zkfence/fencing/internal/fulldisk"
 )
-
-// withRoom lets files grow to size bytes and no further, as on a full disk.
-func withRoom(t *testing.T, size int64, f func()) {
-	t.Helper()
-	signal.Ignore(syscall.SIGXFSZ)
-	defer signal.Reset(syscall.SIGXFSZ)
-	var before syscall.Rlimit
-	require.NoError(t, syscall.Getrlimit(syscall.RLIMIT_FSIZE, &before))
-	require.NoError(t, syscall.Setrlimit(syscall.RLIMIT_FSIZE, &syscall.Rlimit{Cur: uint64(size), Max: before.Max}))
-	defer func() { require.NoError(t, syscall.Setrlimit(syscall.RLIMIT_FSIZE, &before)) }()
-	f()
-}
 
 func TestAFullDisk(t *testing.T) {
 	s := newScene(t)
@@ -33,7 +21,7 @@ func TestAFullDisk(t *testing.T) {
 	require.NoError(t, err)
 
 	// Not even the intent has room: nothing runs, nothing is half-written.
-	withRoom(t, info.Size()+10, func() {
+	fulldisk.WithRoom(t, uint64(info.Size()+10), func() {
 		_, err = s.do(Command{Stamp: at(t, 20, 1)}, nil)
 		require.ErrorIs(t, err, syscall.EFBIG)
 		require.ErrorContains(t, err, s.path)
@@ -48,7 +36,7 @@ func TestAFullDisk(t *testing.T) {
 	// The outcome has none: it has been carried out, and nothing can say so for good.
 	info, err = os.Stat(s.path)
 	require.NoError(t, err)
-	withRoom(t, info.Size()+300, func() {
+	fulldisk.WithRoom(t, uint64(info.Size()+300), func() {
 		_, err = s.Do(t.Context(), Command{Resource: "r", Stamp: at(t, 20, 1)}, func(context.Context) ([]byte, error) { s.runs++; return make([]byte, 1000), nil })
 		require.ErrorIs(t, err, fencing.ErrUnknownOutcome)
 		require.ErrorIs(t, err, syscall.EFBIG)

@@ -9,7 +9,7 @@ import (
 
 // The test binary is also the door whose process is killed.
 func TestMain(m *testing.M) {
-	if os.Getenv("DOOR_TEST_CHILD") != "" {
+	if os.Getenv(childEnv) != "" {
 		if childMain != nil {
 			os.Exit(childMain())
 		}
@@ -17,6 +17,10 @@ func TestMain(m *testing.M) {
 	}
 	goleak.VerifyTestMain(m)
 }
+
+// childEnv says what a child is to do, as "folder,token,the stamp that the last one was
+// killed at".
+const childEnv = "DOOR_TEST_CHILD"
 
 // childMain is nil where no process can be killed as these tests do.
 var childMain func() int

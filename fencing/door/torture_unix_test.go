@@ -23,9 +23,6 @@ import (
 	"github.com/zkfence/zkfence/fencing/internal/ledger"
 )
 
-// What a child is to do, as "folder,token,the stamp that the last one was killed at".
-const childEnv = "DOOR_TEST_CHILD"
-
 func init() {
 	childMain = func() int {
 		fmt.Fprintln(os.Stderr, child())

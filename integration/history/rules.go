@@ -109,16 +109,18 @@ func (b *book) revived(grace time.Duration) (found []Violation) {
 	return found
 }
 
+// command is what an owner sends once, however often.
+type command struct {
+	resource string
+	stamp    fencing.Stamp
+}
+
 // unowned wants somebody to have sent each accepted command who was granted its
 // token. Who holds tells of the grant before he sends anything.
 func (b *book) unowned(events []Event) (found []Violation) {
 	type owner struct {
 		worker string
 		token  fencing.Token
-	}
-	type command struct {
-		resource string
-		stamp    fencing.Stamp
 	}
 	owners := map[owner]time.Duration{} // since when
 	for _, a := range b.attempts {
@@ -148,10 +150,6 @@ func unkept(events []Event) (found []Violation) {
 	type op struct {
 		worker, resource string
 		op               uint64
-	}
-	type command struct {
-		resource string
-		stamp    fencing.Stamp
 	}
 	sent := map[op]fencing.Stamp{}
 	kept := map[command]bool{}

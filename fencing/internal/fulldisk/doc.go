@@ -1,0 +1,2 @@
+// Package fulldisk is for the tests of guards that write files.
+package fulldisk
