@@ -79,7 +79,7 @@ func (p *Place) tryCreate(ctx context.Context) (string, error) {
 	select {
 	case <-p.create.Done():
 	case <-ctx.Done():
-		return "", context.Cause(ctx)
+		return "", session.Ended(ctx)
 	case <-p.s.Context().Done():
 		return "", context.Cause(p.s.Context())
 	}

@@ -42,7 +42,7 @@ func (r *retry) pause(ctx context.Context) error {
 // first: it was asked for.
 func stopped(ctx context.Context, s *session.Session) error {
 	if ctx.Err() != nil {
-		return context.Cause(ctx)
+		return session.Ended(ctx)
 	}
 	if s.Context().Err() != nil {
 		return context.Cause(s.Context())

@@ -34,7 +34,7 @@ func ask[T any](ctx context.Context, s *session.Session, children []string, read
 			select {
 			case <-p.Done():
 			case <-ctx.Done():
-				return nil, context.Cause(ctx)
+				return nil, session.Ended(ctx)
 			case <-s.Context().Done():
 				return nil, context.Cause(s.Context())
 			}

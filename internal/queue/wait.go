@@ -143,7 +143,7 @@ func (p *Place) behind(ctx context.Context, at standing, reconnected <-chan stru
 		case <-reconnected:
 			return glance{shared: true}, nil
 		case <-ctx.Done():
-			return next, context.Cause(ctx)
+			return next, session.Ended(ctx)
 		case <-p.s.Context().Done():
 			return next, context.Cause(p.s.Context())
 		}

@@ -78,7 +78,7 @@ func CallForeign[T any](ctx context.Context, s *Session, op func(*zk.Conn) (T, e
 
 func (s *Session) ready(ctx context.Context) error {
 	if ctx.Err() != nil {
-		return context.Cause(ctx)
+		return Ended(ctx)
 	}
 	return s.Err()
 }
@@ -92,7 +92,7 @@ func Await[T any](ctx context.Context, s *Session, p *Pending[T]) (T, error) {
 		select {
 		case <-p.done:
 		default:
-			return zero, context.Cause(ctx)
+			return zero, Ended(ctx)
 		}
 	case <-s.fused:
 		select {

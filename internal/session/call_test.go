@@ -25,6 +25,15 @@ func TestACallReturnsWithItsContext(t *testing.T) {
 		require.ErrorIs(b, err, cause)
 		require.Equal(b, 300*time.Millisecond, time.Since(begin))
 
+		// One that a server's word about another request has ended: see Ended.
+		siblings, stop := context.WithCancelCause(b.Context())
+		time.AfterFunc(300*time.Millisecond, func() { stop(zk.ErrNoNode) })
+		_, err = CallForeign(siblings, s, func(z *zk.Conn) (bool, error) { ok, _, err := z.Exists("/"); return ok, err })
+		require.EqualError(b, err, zk.ErrNoNode.Error())
+		require.Equal(b, OutcomeUnknown, OutcomeOf(err))
+		_, err = CallForeign(siblings, s, func(*zk.Conn) (bool, error) { panic("it ran") })
+		require.Equal(b, OutcomeUnknown, OutcomeOf(err))
+
 		_, err = CallForeign(b.Context(), s, func(z *zk.Conn) (bool, error) { ok, _, err := z.Exists("/"); return ok, err })
 		require.ErrorIs(b, err, ErrLost, "a call outlasts an outage or ends with the session")
 		b.server.Heal()

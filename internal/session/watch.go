@@ -122,7 +122,7 @@ func (s *Session) watch(ctx context.Context, key watchKey) (*Watch, error) {
 		select {
 		case <-arming:
 		case <-ctx.Done():
-			return nil, context.Cause(ctx)
+			return nil, Ended(ctx)
 		case <-s.fused:
 			return nil, s.Err()
 		}
