@@ -158,5 +158,5 @@ func (g *Gate) enter(ctx context.Context) error {
 func (g *Gate) leave() { <-g.turn }
 
 func (g *Gate) gaveUp(ctx context.Context) error {
-	return Named(g.Resource, fmt.Errorf("fencing: waiting for the gate: %w", context.Cause(ctx)))
+	return Named(g.Resource, fmt.Errorf("fencing: waiting for the gate: %w", Ended(ctx)))
 }

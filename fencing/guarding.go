@@ -41,15 +41,15 @@ func CheckRaise(last Stamp, t Token) (floor Stamp, err error) {
 	return floor, err
 }
 
-// Named returns err as the refusal of one resource: a *StaleError gets it as its
+// Named returns err as the answer of one resource: a *StaleError gets it as its
 // Resource, another error its name in the text. A nil error stays nil; an empty
-// resource changes nothing.
+// resource changes nothing. A *StaleError somewhere within err is not err: who wraps
+// it says more, perhaps that the outcome is unknown.
 func Named(resource string, err error) error {
 	if err == nil || resource == "" {
 		return err
 	}
-	var stale *StaleError
-	if errors.As(err, &stale) {
+	if stale, ok := err.(*StaleError); ok { //nolint:errorlint // see above
 		return &StaleError{Resource: resource, Presented: stale.Presented, Highest: stale.Highest}
 	}
 	return fmt.Errorf("resource %q: %w", resource, err)

@@ -3,6 +3,7 @@ package fencing_test
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -45,6 +46,12 @@ func TestNamed(t *testing.T) {
 	_, refusal := fencing.Check(stamp(t, 8, 1), stamp(t, 7, 1))
 	require.Equal(t, &fencing.StaleError{Resource: "r", Presented: stamp(t, 7, 1), Highest: stamp(t, 8, 1)}, fencing.Named("r", refusal))
 	require.Empty(t, refusal.(*fencing.StaleError).Resource, "a copy was named")
+
+	// Dug out of what wraps it, another resource's refusal would be this one's answer,
+	// and an unknown outcome a definite one.
+	within := fmt.Errorf("%w: an earlier try: %w", fencing.ErrUnknownOutcome, refusal)
+	require.ErrorIs(t, fencing.Named("r", within), fencing.ErrUnknownOutcome)
+	require.EqualError(t, fencing.Named("r", within), `resource "r": `+within.Error())
 }
 
 func TestValidateResourceAndOpID(t *testing.T) {

@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 
+	"github.com/zkfence/zkfence/fencing"
 	"github.com/zkfence/zkfence/fencing/internal/flock"
 )
 
@@ -44,7 +45,7 @@ func digest(b []byte) string {
 // whole.
 func (f *Files) Get(ctx context.Context, key string) (value []byte, version string, err error) {
 	if ctx.Err() != nil {
-		return nil, "", context.Cause(ctx)
+		return nil, "", fencing.Ended(ctx)
 	}
 	file, err := f.root.ReadFile(digest([]byte(key)))
 	if errors.Is(err, fs.ErrNotExist) {

@@ -10,6 +10,7 @@ import (
 	"os"
 	"strings"
 
+	"github.com/zkfence/zkfence/fencing"
 	"github.com/zkfence/zkfence/fencing/internal/flock"
 )
 
@@ -23,7 +24,7 @@ func (f *Files) List(ctx context.Context, prefix string) ([]Listed, error) {
 	var all []Listed
 	for {
 		if ctx.Err() != nil {
-			return nil, context.Cause(ctx)
+			return nil, fencing.Ended(ctx)
 		}
 		names, err := dir.Readdirnames(100)
 		for _, name := range names {

@@ -40,7 +40,7 @@ func (g *Guard) begin(ctx context.Context, name string) error {
 		return err
 	}
 	if ctx.Err() != nil {
-		return fencing.Named(name, context.Cause(ctx))
+		return fencing.Named(name, fencing.Ended(ctx))
 	}
 	return nil
 }

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/zkfence/zkfence/fencing"
 )
 
 // Memory is a Store in memory, for tests. The zero Memory is empty and ready.
@@ -25,7 +27,7 @@ type item struct {
 // Get implements Store.
 func (m *Memory) Get(ctx context.Context, key string) (value []byte, version string, err error) {
 	if ctx.Err() != nil {
-		return nil, "", context.Cause(ctx)
+		return nil, "", fencing.Ended(ctx)
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -36,7 +38,7 @@ func (m *Memory) Get(ctx context.Context, key string) (value []byte, version str
 // Put implements Store.
 func (m *Memory) Put(ctx context.Context, key string, value []byte, version string) (newVersion string, err error) {
 	if ctx.Err() != nil {
-		return "", context.Cause(ctx)
+		return "", fencing.Ended(ctx)
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -55,7 +57,7 @@ func (m *Memory) Put(ctx context.Context, key string, value []byte, version stri
 // List implements SweepStore.
 func (m *Memory) List(ctx context.Context, prefix string) ([]Listed, error) {
 	if ctx.Err() != nil {
-		return nil, context.Cause(ctx)
+		return nil, fencing.Ended(ctx)
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -71,7 +73,7 @@ func (m *Memory) List(ctx context.Context, prefix string) ([]Listed, error) {
 // Delete implements SweepStore.
 func (m *Memory) Delete(ctx context.Context, key string) error {
 	if ctx.Err() != nil {
-		return context.Cause(ctx)
+		return fencing.Ended(ctx)
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -207,7 +207,7 @@ func (d *Door) enter(ctx context.Context, resource string) (r *room, leave func(
 	case <-ctx.Done():
 	}
 	d.left(r, resource)
-	return nil, nil, fencing.Named(resource, fmt.Errorf("door: waiting for the turn: %w", context.Cause(ctx)))
+	return nil, nil, fencing.Named(resource, fmt.Errorf("door: waiting for the turn: %w", fencing.Ended(ctx)))
 }
 
 // left takes note that somebody has gone, after the turn was given back. A room of which

@@ -89,7 +89,7 @@ func (d *desk) settle() error {
 
 func (d *desk) take(ctx context.Context) error {
 	if ctx.Err() != nil {
-		return context.Cause(ctx)
+		return fencing.Ended(ctx)
 	}
 	f, err := d.g.root.OpenFile(d.folder+"/lock", os.O_RDWR|os.O_CREATE, 0o666)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -17,7 +17,7 @@ import (
 // stamp puts the context's Stamp into the metadata.
 func stamp(ctx context.Context, method string) (context.Context, fencing.Stamp, error) {
 	if ctx.Err() != nil {
-		return nil, fencing.Stamp{}, context.Cause(ctx)
+		return nil, fencing.Stamp{}, fencing.Ended(ctx)
 	}
 	s, ok := fencing.StampFromContext(ctx)
 	if !ok {

@@ -60,7 +60,7 @@ func raise(ctx context.Context, d *door.Door, resource string) (*emptypb.Empty, 
 // of a command; after one matching fencing.ErrUnknownOutcome raise it again.
 func Raise(ctx context.Context, cc grpc.ClientConnInterface, resource string, t fencing.Token) error {
 	if ctx.Err() != nil {
-		return context.Cause(ctx)
+		return fencing.Ended(ctx)
 	}
 	if err := fencing.ValidateResource(resource); err != nil {
 		return err

@@ -64,7 +64,7 @@ func (t Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 func stamp(r *http.Request) (*http.Request, error) {
 	ctx := r.Context()
 	if ctx.Err() != nil {
-		return nil, context.Cause(ctx)
+		return nil, fencing.Ended(ctx)
 	}
 	if len(r.Header.Values(RaiseHeader)) > 0 {
 		return r, nil

@@ -126,7 +126,7 @@ func (t *tries) MarshalBinary() ([]byte, error) {
 // been run. Another: it was not.
 func (g *Guard) eval(ctx context.Context, s script, keys []string, count *tries, args []any) (reply, error) {
 	if ctx.Err() != nil {
-		return reply{}, context.Cause(ctx)
+		return reply{}, fencing.Ended(ctx)
 	}
 	answer, err := g.client.EvalSha(ctx, s.sha, keys, args...).Slice()
 	if redis.HasErrorPrefix(err, "NOSCRIPT") {
@@ -156,7 +156,7 @@ func failed(ctx context.Context, err error, sent int) error {
 
 // cause is err, and why ctx ended if it did.
 func cause(ctx context.Context, err error) error {
-	if why := context.Cause(ctx); why != nil && !errors.Is(err, why) {
+	if why := fencing.Ended(ctx); why != nil && !errors.Is(err, why) {
 		return fmt.Errorf("%w: %w", why, err)
 	}
 	return err

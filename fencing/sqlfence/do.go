@@ -116,7 +116,7 @@ func (c *command) valid(ctx context.Context) error {
 		return err
 	}
 	if ctx.Err() != nil {
-		return about(c.resource, c.stamp, context.Cause(ctx))
+		return about(c.resource, c.stamp, fencing.Ended(ctx))
 	}
 	err := badStamp(c.resource, c.stamp)
 	if err == nil || errors.Is(err, fencing.ErrZeroToken) {
@@ -184,13 +184,13 @@ func (c *command) attempt(ctx context.Context) (outcome string, err error) {
 	}()
 	if outcome, err = c.within(ctx, tx); err != nil {
 		var refused *refusal
-		if cause := context.Cause(ctx); cause != nil && !errors.Is(err, cause) && !errors.Is(err, errKnown) && !errors.As(err, &refused) {
+		if cause := fencing.Ended(ctx); cause != nil && !errors.Is(err, cause) && !errors.Is(err, errKnown) && !errors.As(err, &refused) {
 			err = fmt.Errorf("%w: %w", cause, err) // which the driver does not know
 		}
 		return outcome, err
 	}
 	if ctx.Err() != nil {
-		return "", context.Cause(ctx)
+		return "", fencing.Ended(ctx)
 	}
 	commits = true
 	if err := tx.Commit(); err != nil {

@@ -49,7 +49,7 @@ func (g *Guard) override(ctx context.Context, o fencing.Override, m memory) erro
 		return err
 	}
 	if ctx.Err() != nil {
-		return fmt.Errorf("sqlfence: override of %q: %w", o.Resource, context.Cause(ctx))
+		return fmt.Errorf("sqlfence: override of %q: %w", o.Resource, fencing.Ended(ctx))
 	}
 	if o.To.Seq > math.MaxInt64 {
 		return fmt.Errorf("sqlfence: override of %q to %s: the seq is above %d, which a BIGINT holds", o.Resource, o.To, int64(math.MaxInt64))

@@ -24,7 +24,7 @@ func (g *Guard) Raise(ctx context.Context, resource string, t fencing.Token) err
 		return err
 	}
 	if ctx.Err() != nil {
-		return about(resource, fencing.Stamp{Token: t}, context.Cause(ctx))
+		return about(resource, fencing.Stamp{Token: t}, fencing.Ended(ctx))
 	}
 	if _, err := fencing.CheckRaise(fencing.Stamp{}, t); err != nil {
 		return fencing.Named(resource, err)

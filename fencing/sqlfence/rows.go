@@ -128,7 +128,7 @@ func (f *FencedRows) Exec(ctx context.Context, key any, s fencing.Stamp, query s
 	}
 	resource := f.resource(key)
 	if ctx.Err() != nil {
-		return about(resource, s, context.Cause(ctx))
+		return about(resource, s, fencing.Ended(ctx))
 	}
 	if err := badStamp(resource, s); errors.Is(err, fencing.ErrZeroToken) {
 		return err

@@ -4,12 +4,14 @@ package pause
 import (
 	"context"
 	"time"
+
+	"github.com/zkfence/zkfence/fencing"
 )
 
 // For waits for d. An error is why ctx has ended, also where it had before.
 func For(ctx context.Context, d time.Duration) error {
 	if ctx.Err() != nil {
-		return context.Cause(ctx)
+		return fencing.Ended(ctx)
 	}
 	if d <= 0 {
 		return nil
@@ -20,6 +22,6 @@ func For(ctx context.Context, d time.Duration) error {
 	case <-t.C:
 		return nil
 	case <-ctx.Done():
-		return context.Cause(ctx)
+		return fencing.Ended(ctx)
 	}
 }
