@@ -39,8 +39,11 @@ type Answer struct {
 //
 // Other errors: of bad input (fencing.ErrBadResource, ErrBadOpID, ErrZeroToken,
 // ErrZeroSeq); a *fencing.StaleError; an *UnsettledError; ErrClosed; ctx's cause
-// when it ended before the turn came; the file's. If the file fails after run has
-// succeeded, the error matches fencing.ErrUnknownOutcome.
+// when it ended before the turn came (fencing.Ended); the file's. If the file fails
+// after run has succeeded, the error matches fencing.ErrUnknownOutcome.
+//
+// run must not call this Door for the same resource, nor Close: it would wait for
+// itself.
 func (d *Door) Do(ctx context.Context, c Command, run func(context.Context) (outcome []byte, err error)) (Answer, error) {
 	if run == nil {
 		return Answer{}, errNoRun
@@ -61,7 +64,10 @@ func (d *Door) Do(ctx context.Context, c Command, run func(context.Context) (out
 	switch {
 	case errors.Is(refusal, fencing.ErrZeroToken) || errors.Is(refusal, fencing.ErrZeroSeq):
 		return Answer{}, errors.Join(fencing.Named(c.Resource, refusal), d.raise(r, c.Resource, floor))
-	case done && known.Unknown && !c.Repeatable:
+	case done && known.Unknown && !(c.Repeatable && r.pending != nil && r.pending.OpID == c.OpID):
+		// Repeatable is: one right after the other. With operation x lost under {7,1} and
+		// y applied under {7,2}, the next owner's repetition of x would undo y, and be
+		// told to be well.
 		return Answer{}, errors.Join(d.unknown(c, fmt.Errorf("the answer to operation %q was lost", c.OpID)), d.raise(r, c.Resource, floor))
 	case done && !known.Unknown:
 		if err := d.raise(r, c.Resource, floor); err != nil {
@@ -122,7 +128,7 @@ func (d *Door) run(ctx context.Context, r *room, c Command, floor fencing.Stamp,
 	switch {
 	case errors.Is(err, fencing.ErrUnknownOutcome):
 		lost()
-		return Answer{}, fencing.Named(c.Resource, err)
+		return Answer{}, fmt.Errorf("resource %q: command %s: %w", c.Resource, c.Stamp, err)
 	case err != nil && again: // the file says already that nobody knows
 		return Answer{}, d.unknown(c, fmt.Errorf("the answer to an earlier try was lost, and this one failed: %w", err))
 	case err != nil:

@@ -35,8 +35,9 @@
 //     resource, and knows. The lost one, and what is older, does not run from then on,
 //     Repeatable or not: it is superseded if the later one succeeds, else its outcome
 //     stays unknown;
-//   - its operation ID, if it had one, answers as its Stamp: again if Repeatable,
-//     else with fencing.ErrUnknownOutcome, under any Token.
+//   - its operation ID, if it had one, answers as its Stamp, under any Token: again if
+//     Repeatable and as long as no other command has been let through after it, else
+//     with fencing.ErrUnknownOutcome.
 //
 // Settle is the one number that the Door has to be told: for how long the resource
 // can still carry out what it was sent, counted from when nobody waits for it any

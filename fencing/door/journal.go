@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 )
@@ -25,6 +26,9 @@ var errDamaged = errors.New("a damaged line has good ones after it: restore the 
 
 // openJournal gives each entry in the file to apply.
 func openJournal(path string, apply func(entry)) (*journal, error) {
+	if err := plain(path); err != nil {
+		return nil, fmt.Errorf("door: %s: %w", path, err)
+	}
 	lock, err := lockFile(path + ".lock")
 	if err != nil {
 		return nil, fmt.Errorf("door: %s: %w", path, err)
@@ -37,6 +41,24 @@ func openJournal(path string, apply func(entry)) (*journal, error) {
 		return nil, errors.Join(fmt.Errorf("door: %s: %w", path, err), lock.Close())
 	}
 	return j, nil
+}
+
+// plain wants a file, or nothing, at path itself. Of a symbolic link the lock would stand
+// beside the link, so that the file could be opened once more by its own name; and when
+// it is written anew the link would be replaced, and what it leads to stay as it was.
+func plain(path string) error {
+	info, err := os.Lstat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil:
+		return err
+	case info.Mode().Type() == fs.ModeSymlink:
+		return errors.New("it is a symbolic link: give the path of the file that it leads to")
+	case !info.Mode().IsRegular():
+		return fmt.Errorf("it is no regular file but %s", info.Mode().Type())
+	}
+	return nil
 }
 
 func (j *journal) read(apply func(entry)) error {

@@ -191,3 +191,22 @@ func TestBadOptionsAndFiles(t *testing.T) {
 	_, err = d.Do(t.Context(), Command{Resource: "r", Stamp: at(t, 1, 1)}, nil)
 	require.Error(t, err)
 }
+
+// Two names of one file were two locks, and two memories.
+func TestOnlyAFileItselfIsOpened(t *testing.T) {
+	dir := t.TempDir()
+	file, link := filepath.Join(dir, "door"), filepath.Join(dir, "link")
+	require.NoError(t, os.Symlink(file, link))
+	for range 2 {
+		_, err := Open(link, Options{})
+		require.ErrorContains(t, err, link+": it is a symbolic link")
+		d, err := Open(file, Options{}) // at first the link leads to nothing
+		require.NoError(t, err)
+		require.NoError(t, d.Close())
+	}
+	_, err := Open(dir, Options{})
+	require.ErrorContains(t, err, dir+": it is no regular file")
+	left, err := os.ReadDir(dir)
+	require.NoError(t, err)
+	require.Len(t, left, 3, "the file, its lock, the link")
+}

@@ -3,6 +3,7 @@ package door
 import (
 	"context"
 	"errors"
+	"fmt"
 	"path/filepath"
 	"testing"
 	"time"
@@ -188,10 +189,47 @@ func TestALostOperationIsUnknownUnderAnyToken(t *testing.T) {
 	require.ErrorContains(t, err, "pay-1")
 	require.Equal(t, at(t, 30, 0), s.Last("r"))
 	s.ran(0)
-	answer, err := s.do(Command{Stamp: at(t, 30, 1), OpID: "pay-1", Repeatable: true}, nil)
+	// Repeatable or not: pay-2 has been applied since, and would be undone.
+	_, err = s.do(Command{Stamp: at(t, 30, 1), OpID: "pay-1", Repeatable: true}, nil)
+	require.ErrorIs(t, err, fencing.ErrUnknownOutcome)
+	s.ran(0)
+}
+
+// It is the same as once where nothing has come between, whoever repeats it.
+func TestALostOperationThatIsRepeatableRunsAgainRightAfterItself(t *testing.T) {
+	s := newScene(t)
+	for n := range uint64(3) {
+		_, err := s.do(Command{Stamp: at(t, 10+n, 1), OpID: "set-1", Repeatable: true}, errLost)
+		require.ErrorIs(t, err, fencing.ErrUnknownOutcome)
+		s.ran(1)
+		s.time = s.time.Add(settle)
+	}
+	s.reopen()
+	s.time = s.time.Add(settle)
+	answer, err := s.do(Command{Stamp: at(t, 30, 1), OpID: "set-1", Repeatable: true}, nil)
 	require.NoError(t, err)
 	require.Equal(t, Answer{Outcome: []byte("0x1e:1")}, answer)
 	s.ran(1)
+	answer, err = s.do(Command{Stamp: at(t, 40, 1), OpID: "set-1", Repeatable: true}, nil)
+	require.NoError(t, err)
+	require.True(t, answer.Recorded)
+	s.ran(0)
+
+	// One of no ID, and one that fails, stand between as well.
+	for _, between := range []error{errLost, errors.New("it failed")} {
+		op := fmt.Sprint("set after ", between)
+		last := s.Last("r").Token.Uint64()
+		_, err = s.do(Command{Stamp: at(t, last+1, 1), OpID: op, Repeatable: true}, errLost)
+		require.ErrorIs(t, err, fencing.ErrUnknownOutcome)
+		s.time = s.time.Add(settle)
+		_, err = s.do(Command{Stamp: at(t, last+2, 1)}, between)
+		require.Error(t, err)
+		s.time = s.time.Add(settle)
+		s.ran(2)
+		_, err = s.do(Command{Stamp: at(t, last+3, 1), OpID: op, Repeatable: true}, nil)
+		require.ErrorIs(t, err, fencing.ErrUnknownOutcome, "%v", between)
+		s.ran(0)
+	}
 }
 
 // Case 27: the ensemble was rebuilt while the answer to a command was lost.
@@ -296,4 +334,28 @@ func (s *scene) writeAnew() {
 	s.Helper()
 	require.NoError(s, s.journal.replace(s.entries()))
 	s.reopen()
+}
+
+// The function has asked another guard under the same Stamp, which does not know: its
+// refusal of the second try is not this door's of the command.
+func TestAnUnknownOutcomeWithARefusalInItIsUnknown(t *testing.T) {
+	s := newScene(t)
+	for seq, highest := range []fencing.Stamp{at(t, 10, 1), at(t, 10, 9), at(t, 11, 0)} {
+		st := at(t, 10, uint64(seq+1))
+		_, err := s.do(Command{Stamp: st}, fmt.Errorf("%w: %w", fencing.ErrUnknownOutcome, &fencing.StaleError{Resource: "further", Presented: st, Highest: highest}))
+		require.ErrorIs(t, err, fencing.ErrUnknownOutcome)
+		require.ErrorContains(t, err, `resource "r": command `+st.String())
+		s.time = s.time.Add(settle)
+	}
+}
+
+// Somebody else's refusal has ended the context in which the command waits for its turn.
+func TestTheEndOfAContextIsNoRefusal(t *testing.T) {
+	s := newScene(t)
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(&fencing.StaleError{Resource: "another", Presented: at(t, 10, 1), Highest: at(t, 10, 1)})
+	_, err := s.Do(ctx, Command{Resource: "r", Stamp: at(t, 10, 1)}, func(context.Context) ([]byte, error) { panic("it ran") })
+	require.NotErrorIs(t, err, fencing.ErrDuplicate)
+	require.ErrorContains(t, err, `resource "r"`)
+	require.ErrorContains(t, err, `"another"`)
 }

@@ -70,6 +70,8 @@ func kindOf(err error, p *problem) string {
 	var stale *fencing.StaleError
 	var unsettled *door.UnsettledError
 	switch {
+	case errors.Is(err, fencing.ErrUnknownOutcome): // whatever else it says
+		return "unknown-outcome"
 	case errors.As(err, &stale):
 		p.Resource, p.Presented, p.Highest = stale.Resource, &stale.Presented, &stale.Highest
 		switch {
@@ -83,7 +85,7 @@ func kindOf(err error, p *problem) string {
 		p.Resource, p.Lost = unsettled.Resource, &unsettled.Lost
 		return "unsettled"
 	}
-	for _, kind := range []string{"unknown-outcome", "stamp-missing", "stamp-malformed", "zero-token", "zero-seq", "bad-resource", "bad-op"} {
+	for _, kind := range []string{"stamp-missing", "stamp-malformed", "zero-token", "zero-seq", "bad-resource", "bad-op"} {
 		if errors.Is(err, kinds[kind].is) {
 			return kind
 		}
