@@ -165,5 +165,9 @@ func meaning(info *errdetails.ErrorInfo, wait time.Duration, text string, asked 
 		// Somebody between could answer one with what was another's.
 		return fmt.Errorf("grpcfence: %w: %s about %q, remembered %q, to a command with %s: not this guard's answer", fencing.ErrUnknownOutcome, r.name, md["presented"], md["highest"], asked)
 	}
-	return fmt.Errorf("%w: %s: %s", ErrNotRun, info.GetReason(), text)
+	if info.GetReason() == "NOT_RUN" {
+		return fmt.Errorf("%w: %s", ErrNotRun, text)
+	}
+	// Of a later version: it can be the word on something that has run.
+	return fmt.Errorf("grpcfence: %w: the reason %q is none that this version knows: %s", fencing.ErrUnknownOutcome, info.GetReason(), text)
 }

@@ -33,6 +33,11 @@ func WithOpID(ctx context.Context, id string) context.Context {
 // A retry is another request with the same Stamp. The error of one that was not
 // answered matches fencing.ErrUnknownOutcome, unless nothing can have been sent. An
 // answer is returned as it is, refusals too: give it to Error.
+//
+// To a redirect with 301, 302 or 303 an http.Client follows with a GET, and returns the
+// answer to that for the command's. Transport sends no such GET: the error matches
+// fencing.ErrUnknownOutcome unless the guard has said what became of the command. Set
+// the client's CheckRedirect to return http.ErrUseLastResponse to get the redirect itself.
 type Transport struct {
 	// Base sends. Defaults to http.DefaultTransport.
 	Base http.RoundTripper
@@ -45,6 +50,9 @@ func (t Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 		base = http.DefaultTransport
 	}
 	if isRead(r.Method) {
+		if command := followed(r); command != nil {
+			return nil, command
+		}
 		return base.RoundTrip(r)
 	}
 	stamped, err := stamp(r)
@@ -56,6 +64,10 @@ func (t Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	resp, err := base.RoundTrip(stamped)
 	if err != nil && !unsent(r, err) {
+		// Not the context's cause, which can be another resource's refusal.
+		if ctx := r.Context(); ctx.Err() != nil && errors.Is(err, context.Cause(ctx)) {
+			err = fencing.Ended(ctx)
+		}
 		err = fmt.Errorf("httpfence: %s %s: no answer: %w: %w", r.Method, r.URL.Redacted(), fencing.ErrUnknownOutcome, err)
 	}
 	return resp, err
@@ -89,13 +101,36 @@ func stamp(r *http.Request) (*http.Request, error) {
 	return stamped, nil
 }
 
-// unsent reports that nothing can have been sent. An http.Transport sends what
-// has an idempotency key a second time, and may fail to dial then.
-func unsent(r *http.Request, err error) bool {
+// followed returns an error if r is a read that follows the redirect of a command.
+func followed(r *http.Request) error {
+	resp := r.Response
+	if !isRead(r.Method) || resp == nil || resp.Request == nil || isRead(resp.Request.Method) {
+		return nil
+	}
+	command := fmt.Sprintf("httpfence: %s %s was answered with %s to %s", resp.Request.Method, resp.Request.URL.Redacted(), resp.Status, r.URL.Redacted())
+	switch said := resp.Header.Get(OutcomeHeader); said {
+	case "applied", "failed":
+		return fmt.Errorf("%s, and %s by the guard's word; what stands there is no answer to it: have CheckRedirect return http.ErrUseLastResponse", command, said)
+	}
+	return fmt.Errorf("%s, and not by the guard: %w", command, fencing.ErrUnknownOutcome)
+}
+
+// sentAgain reports whether net/http sends r a second time by itself where a connection
+// breaks: it does what has an idempotency key.
+func sentAgain(r *http.Request) bool {
 	for _, name := range []string{"Idempotency-Key", "X-Idempotency-Key"} {
 		if _, again := r.Header[name]; again {
-			return false
+			return true
 		}
+	}
+	return false
+}
+
+// unsent reports that nothing can have been sent. What is sent again may fail to dial
+// then, and a context's cause may be another request's failure to.
+func unsent(r *http.Request, err error) bool {
+	if sentAgain(r) || r.Context().Err() != nil {
+		return false
 	}
 	var op *net.OpError
 	return errors.As(err, &op) && op.Op == "dial"
@@ -133,8 +168,14 @@ func Raise(ctx context.Context, client *http.Client, url string, t fencing.Token
 
 const maxProblem = 64 << 10
 
+// WasApplied reports whether resp, of which Error is nil, answers a command that was
+// applied, now or before, by the guard's word. The status alone does not say: a handler
+// that redirects with 301, or answers with 304, has applied nothing, and a Gateway's Judge
+// has an opinion of its own.
+func WasApplied(resp *http.Response) bool { return resp.Header.Get(OutcomeHeader) == "applied" }
+
 // Error returns what package fencing calls the answer to a command, by the guard's
-// own word; nil if it is the service's, be it good or bad. The response stays
+// own word; nil if it is the service's, be it good (WasApplied) or bad. The response stays
 // readable.
 //
 //	*fencing.StaleError      409; and an answer that was recorded for this Stamp, which
@@ -143,16 +184,26 @@ const maxProblem = 64 << 10
 //	matching ErrUnknownOutcome, ErrZeroToken, ErrZeroSeq, ErrBadResource, ErrBadOpID of
 //	package fencing, or ErrNoStamp, ErrBadStamp, ErrNotRun: as they say
 //
-// The recorded answer of an operation that came with another Stamp is no error. A 5xx
-// on which there is no guard's word matches fencing.ErrUnknownOutcome: whoever stands
-// between has given up waiting, and the command may run yet. Send it again, with the
-// same Stamp.
+// The recorded answer of an operation that came with another Stamp is no error.
+//
+// An answer to a command on which there is no guard's word matches
+// fencing.ErrUnknownOutcome, unless it is a 4xx: of a 5xx, whoever stands between has
+// given up waiting, and the command may run yet; of what looks like a success, it is a
+// login's page, or no guard stands there. So does one that only the redirect of a command
+// has led to. Send the command again, with the same Stamp.
 func Error(resp *http.Response) error {
+	if resp.Request != nil {
+		for r := resp.Request; r.Response != nil && r.Response.Request != nil; r = r.Response.Request {
+			if err := followed(r); err != nil {
+				return errors.Join(err, fencing.ErrUnknownOutcome)
+			}
+		}
+	}
 	asked, known := askedWith(resp)
 	if text := resp.Header.Get(RecordedHeader); text != "" {
 		highest, err := fencing.ParseStamp(text)
 		if err != nil {
-			return fmt.Errorf("httpfence: %s: %w", RecordedHeader, err)
+			return fmt.Errorf("httpfence: %s: %w: %w", RecordedHeader, fencing.ErrUnknownOutcome, err)
 		}
 		if known && asked == highest && resp.Request.Header.Get(OpHeader) == "" {
 			return &fencing.StaleError{Presented: asked, Highest: highest}
@@ -181,9 +232,16 @@ func Error(resp *http.Response) error {
 
 // unsaid is the error of an answer without a guard's problem. An http.TimeoutHandler in
 // front of the guard says 503 while the command runs: taken for the service's own
-// refusal, {7,2} would be sent, and {7,1} would be applied all the same.
+// refusal, {7,2} would be sent, and {7,1} would be applied all the same. A login's page
+// says 200: taken for the service's, {7,1} would be told as applied that nobody has judged.
 func unsaid(resp *http.Response) error {
-	if resp.StatusCode < 500 || resp.Header.Get(OutcomeHeader) != "" || resp.Request != nil && isRead(resp.Request.Method) {
+	h, r := resp.Header, resp.Request
+	switch {
+	case h.Get(OutcomeHeader) != "", resp.StatusCode >= 400 && resp.StatusCode < 500:
+		return nil
+	case r != nil && isRead(r.Method):
+		return nil
+	case resp.StatusCode < 400 && (r == nil || r.Header.Get(RaiseHeader) != ""): // Raise looks for itself
 		return nil
 	}
 	return fmt.Errorf("httpfence: answered with %d, and not by the guard: %w: send the same again", resp.StatusCode, fencing.ErrUnknownOutcome)
@@ -208,12 +266,16 @@ func (p problem) error(resp *http.Response, asked fencing.Stamp, known bool) err
 	case "stale", "superseded", "duplicate":
 		want := map[string]error{"stale": fencing.ErrStale, "superseded": fencing.ErrSuperseded, "duplicate": fencing.ErrDuplicate}[kind]
 		if p.Presented == nil || p.Highest == nil {
-			return fmt.Errorf("httpfence: a problem %q without both stamps: %s", kind, p.Detail)
+			return fmt.Errorf("httpfence: a problem %q without both stamps: %w: %s", kind, fencing.ErrUnknownOutcome, p.Detail)
 		}
 		refusal := &fencing.StaleError{Resource: p.Resource, Presented: *p.Presented, Highest: *p.Highest}
 		// A cache, or somebody between, could answer one with what was another's.
 		if !errors.Is(refusal, want) || known && asked != refusal.Presented {
-			return fmt.Errorf("httpfence: a problem %q about %s, remembered %s, to a request with %s: not this guard's answer", kind, p.Presented, p.Highest, asked)
+			return fmt.Errorf("httpfence: a problem %q about %s, remembered %s, to a request with %s: not this guard's answer: %w", kind, p.Presented, p.Highest, asked, fencing.ErrUnknownOutcome)
+		}
+		// Of a second try, when a newer owner has come between: of the first nobody knows.
+		if kind != "duplicate" && resp.Request != nil && sentAgain(resp.Request) {
+			return fmt.Errorf("httpfence: perhaps not its first try: %w: %w", fencing.ErrUnknownOutcome, refusal)
 		}
 		return refusal
 	case "unsettled":
@@ -226,5 +288,5 @@ func (p problem) error(resp *http.Response, asked fencing.Stamp, known bool) err
 	if k, ok := kinds[kind]; ok {
 		return fmt.Errorf("%w: answered with %d: %s", k.is, resp.StatusCode, p.Detail)
 	}
-	return fmt.Errorf("httpfence: a problem %q that this version does not know: %s", kind, p.Detail)
+	return fmt.Errorf("httpfence: a problem %q that this version does not know: %w: %s", kind, fencing.ErrUnknownOutcome, p.Detail)
 }

@@ -2,6 +2,7 @@ package httpfence_test
 
 import (
 	"context"
+	"errors"
 	"io"
 	"net"
 	"net/http"
@@ -147,10 +148,44 @@ func TestErrorTrustsNoStrangersProblem(t *testing.T) {
 		for _, refusal := range []error{fencing.ErrStale, fencing.ErrDuplicate, fencing.ErrSuperseded} {
 			require.NotErrorIs(t, err, refusal, name)
 		}
+		require.ErrorIs(t, err, fencing.ErrUnknownOutcome, name)
 	}
 	resp := respond(problem+"; charset=utf-8", kind+`stale","resource":"r","presented":"0xa:3","highest":"0xb:1"}`)
 	require.ErrorIs(t, httpfence.Error(resp), fencing.ErrStale)
 	require.Contains(t, text(t, resp), "0xb:1")
+
+	// net/http sends what has an idempotency key a second time by itself, and says
+	// nothing: of the first try a refusal of the second tells nothing.
+	for _, key := range []string{"Idempotency-Key", "X-Idempotency-Key"} {
+		for kindOf, want := range map[string]error{"stale": fencing.ErrUnknownOutcome, "duplicate": fencing.ErrDuplicate} {
+			highest := map[string]string{"stale": "0xb:1", "duplicate": "0xa:3"}[kindOf]
+			resp := respond(problem, kind+kindOf+`","presented":"0xa:3","highest":"`+highest+`"}`)
+			resp.Request.Header.Set(key, "1")
+			require.ErrorIs(t, httpfence.Error(resp), want)
+		}
+	}
+}
+
+// The context of two requests has ended with the error of one, which was never sent. The
+// other was.
+func TestTheEndOfAContextDoesNotSayThatNothingWasSent(t *testing.T) {
+	received, released := make(chan struct{}, 2), make(chan struct{})
+	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { received <- struct{}{}; <-released }))
+	defer server.Close()
+	defer close(released)
+	for _, cause := range []error{
+		&net.OpError{Op: "dial", Err: errors.New("connection refused")},
+		&fencing.StaleError{Resource: "another", Presented: at(t, 10, 1), Highest: at(t, 10, 1)},
+	} {
+		ctx, cancel := context.WithCancelCause(fencing.WithStamp(t.Context(), at(t, 10, 1)))
+		go func() { <-received; cancel(cause) }()
+		r, err := http.NewRequestWithContext(ctx, http.MethodPut, server.URL, nil)
+		require.NoError(t, err)
+		_, err = (&http.Client{Transport: httpfence.Transport{Base: server.Client().Transport}}).Do(r)
+		require.ErrorIs(t, err, fencing.ErrUnknownOutcome)
+		require.NotErrorIs(t, err, fencing.ErrDuplicate)
+		require.ErrorContains(t, err, cause.Error())
+	}
 }
 
 func TestARaiseThatMeetsNoGuardIsAnError(t *testing.T) {

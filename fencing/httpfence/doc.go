@@ -42,7 +42,10 @@
 //
 // A 5xx that is none of these, without Fence-Outcome, is of whoever
 // stands before the guard: a proxy, or an http.TimeoutHandler, that has given up
-// waiting for a command that goes on. Error takes it for an unknown outcome.
+// waiting for a command that goes on. A 2xx or 3xx without it is a login's page, or no
+// guard stands there. Error takes both for an unknown outcome. A request that is refused
+// for its body, its operation ID or its resource's name raises no floor: where an older
+// owner must write nothing more, Raise first.
 //
 // The guard's own are problem documents (RFC 9457) with the members resource, presented and
 // highest where there are such. [Error] makes of a response what package fencing

@@ -44,7 +44,7 @@ func ExampleRaise() {
 		if err := httpfence.Error(resp); err != nil {
 			return err
 		}
-		if resp.StatusCode >= 400 {
+		if !httpfence.WasApplied(resp) {
 			return fmt.Errorf("the service answered with %s and has applied nothing", resp.Status)
 		}
 		return nil

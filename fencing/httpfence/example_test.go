@@ -41,7 +41,13 @@ func Example() {
 			return err // unknown, if it matches fencing.ErrUnknownOutcome: again, with s
 		}
 		defer resp.Body.Close()
-		return httpfence.Error(resp)
+		if err := httpfence.Error(resp); err != nil {
+			return err
+		}
+		if !httpfence.WasApplied(resp) {
+			return fmt.Errorf("the service answered with %s and has applied nothing", resp.Status)
+		}
+		return nil
 	}
 	old, next := stamp("0x200000007:1"), stamp("0x20000000b:1")
 	fmt.Println("new owner:", publish(next))

@@ -21,8 +21,8 @@ type Config struct {
 	// Resource names what a request wants to write: the name under which the memory is
 	// kept. It must give everything that the service takes for one thing one name: if
 	// /a and /a/ are one report and have two names, the report has two floors. A
-	// constant is right for most services. Its error refuses the request as one without
-	// a good name.
+	// constant is right for most services. It may read the body: it and the handler each
+	// have one. Its error refuses the request as one without a good name.
 	Resource func(*http.Request) (string, error)
 
 	// Repeatable reports that to carry the request out twice, one right after the
@@ -120,7 +120,17 @@ func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		g.next.ServeHTTP(w, r)
 		return
 	}
-	resource, err := g.Resource(r)
+	// Before its turn: a body that comes slowly would keep the resource. And before
+	// anybody looks into it: what Resource has read the handler would not find.
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, g.MaxBody))
+	if err != nil {
+		if long := new(http.MaxBytesError); !errors.As(err, &long) {
+			err = fmt.Errorf("httpfence: reading the body: %w: %w", context.Canceled, err) // its client has left it
+		}
+		refuse(w, err)
+		return
+	}
+	resource, err := g.Resource(withBody(r.Context(), r, body))
 	if err == nil {
 		err = fencing.ValidateResource(resource)
 	}
@@ -135,8 +145,18 @@ func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case raise:
 		g.raise(w, r, resource, text)
 	default:
-		g.command(w, r, resource)
+		g.command(w, r, resource, body)
 	}
+}
+
+// withBody is r with a body of its own, so that whoever reads it takes it from nobody.
+func withBody(ctx context.Context, r *http.Request, body []byte) *http.Request {
+	own := r.WithContext(ctx)
+	own.Body, own.ContentLength, own.TransferEncoding = io.NopCloser(bytes.NewReader(body)), int64(len(body)), nil
+	if len(body) == 0 {
+		own.Body = http.NoBody
+	}
+	return own
 }
 
 // refuseAs is refuse for a kind that err does not tell by itself.
@@ -159,8 +179,8 @@ func (g *guard) raise(w http.ResponseWriter, r *http.Request, resource, text str
 }
 
 // parse reads what the door judges.
-func (g *guard) parse(r *http.Request, resource string) (door.Command, error) {
-	c := door.Command{Resource: resource, Repeatable: g.Repeatable(r)}
+func (g *guard) parse(r *http.Request, resource string, body []byte) (door.Command, error) {
+	c := door.Command{Resource: resource, Repeatable: g.Repeatable(withBody(r.Context(), r, body))}
 	text, found, err := one(r.Header, StampHeader)
 	if err == nil && !found {
 		return c, fmt.Errorf("%w: %s %s has no %s header", ErrNoStamp, r.Method, r.URL.Path, StampHeader)
@@ -181,29 +201,15 @@ func (g *guard) parse(r *http.Request, resource string) (door.Command, error) {
 	return c, nil
 }
 
-func (g *guard) command(w http.ResponseWriter, r *http.Request, resource string) {
-	c, err := g.parse(r, resource)
+func (g *guard) command(w http.ResponseWriter, r *http.Request, resource string, body []byte) {
+	c, err := g.parse(r, resource, body)
 	if err != nil {
-		refuse(w, err)
-		return
-	}
-	// Before its turn: a body that comes slowly would keep the resource.
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, g.MaxBody))
-	if err != nil {
-		if long := new(http.MaxBytesError); !errors.As(err, &long) {
-			err = fmt.Errorf("httpfence: reading the body: %w: %w", context.Canceled, err) // its client has left it
-		}
 		refuse(w, err)
 		return
 	}
 	a := newAnswer(g.Door.Options().MaxOutcome)
 	did, err := g.Door.Do(r.Context(), c, func(ctx context.Context) ([]byte, error) {
-		command := r.WithContext(fencing.WithStamp(ctx, c.Stamp))
-		command.Body, command.ContentLength, command.TransferEncoding = io.NopCloser(bytes.NewReader(body)), int64(len(body)), nil
-		if len(body) == 0 {
-			command.Body = http.NoBody
-		}
-		g.around(a, command)
+		g.around(a, withBody(fencing.WithStamp(ctx, c.Stamp), r, body))
 		text := a.encode()
 		return text, g.judge(a)
 	})
