@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"reflect"
 	"strings"
 
 	"github.com/redis/go-redis/v9"
@@ -42,7 +43,7 @@ func New(client redis.UniversalClient, o Options) (*Guard, error) {
 		return nil, errors.New("redisfence: the client is a *redis.Ring, which goes to another shard, without the memory, when one is down; use a redis.Client or a redis.ClusterClient")
 	}
 	switch {
-	case client == nil:
+	case client == nil, reflect.ValueOf(client).Kind() == reflect.Pointer && reflect.ValueOf(client).IsNil():
 		return nil, errors.New("redisfence: the client is nil")
 	case o.MaxOps < 0:
 		return nil, fmt.Errorf("redisfence: Options.MaxOps = %d, want 0 for the default, or more", o.MaxOps)
@@ -150,6 +151,9 @@ func failed(ctx context.Context, err error, sent int) error {
 		return fmt.Errorf("redisfence: nothing was sent: %w", cause(ctx, err))
 	case sent == 1 && errors.As(err, &said):
 		return fmt.Errorf("redisfence: %w", err)
+	}
+	if errors.As(err, &said) {
+		return fmt.Errorf("redisfence: the client has sent it %d times by itself, and this answer is to the last: %w: %w", sent, fencing.ErrUnknownOutcome, cause(ctx, err))
 	}
 	return fmt.Errorf("redisfence: no answer: %w: %w", fencing.ErrUnknownOutcome, cause(ctx, err))
 }

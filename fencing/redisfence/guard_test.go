@@ -4,6 +4,7 @@ import (
 	"context"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
@@ -164,6 +165,11 @@ func TestAServerThatRefusesWritesChangesNothing(t *testing.T) {
 	err = write()
 	require.ErrorContains(t, err, "READONLY")
 	require.NotErrorIs(t, err, fencing.ErrUnknownOutcome)
+	_, again := connect(t, &redis.Options{MinRetryBackoff: time.Millisecond, MaxRetryBackoff: time.Millisecond})
+	err = again.Set(ctx, redisfence.Command{Resource: "r", Stamp: at(t, 10, 1)}, key, "x")
+	require.ErrorContains(t, err, "READONLY")
+	require.ErrorContains(t, err, "sent it 4 times by itself")
+	require.ErrorIs(t, err, fencing.ErrUnknownOutcome)
 	require.NoError(t, c.SlaveOf(ctx, "NO", "ONE").Err())
 	require.Zero(t, c.Exists(ctx, key, "zkfence:{r}").Val())
 	require.NoError(t, write())
@@ -261,6 +267,8 @@ func TestBadInputIsNotSent(t *testing.T) {
 	_, err = redisfence.NewScript(" \n")
 	require.ErrorContains(t, err, "empty")
 	_, err = redisfence.New(nil, redisfence.Options{})
+	require.ErrorContains(t, err, "client is nil")
+	_, err = redisfence.New((*redis.Client)(nil), redisfence.Options{})
 	require.ErrorContains(t, err, "client is nil")
 	_, err = redisfence.New(c, redisfence.Options{MaxOps: -1})
 	require.ErrorContains(t, err, "MaxOps = -1")

@@ -1,6 +1,7 @@
 package redisfence_test
 
 import (
+	"context"
 	"testing"
 	"time"
 
@@ -159,4 +160,22 @@ func TestAScriptThatTheServerHasNotSeenIsSentWhole(t *testing.T) {
 	s.apply(s.far, at(t, 10, 3), nil)
 	require.EqualValues(t, 3, s.scripts.Load())
 	s.has("0xa:1", "0xa:2", "0xa:3")
+}
+
+// The context has ended with another resource's refusal while the answer was lost: it
+// became this one's, and a write that was applied was told to be refused.
+func TestALostAnswerIsUnknownWhateverHasEndedTheContext(t *testing.T) {
+	for _, highest := range []fencing.Stamp{at(t, 10, 2), at(t, 20, 1)} {
+		s := newScene(t, 3)
+		ctx, cancel := context.WithCancelCause(t.Context())
+		before := func() { cancel(&fencing.StaleError{Resource: "another", Presented: at(t, 10, 2), Highest: highest}) }
+		s.before.Store(&before)
+		s.replies.Store(1)
+		_, err := s.far.Run(ctx, redisfence.Command{Resource: s.resource, Stamp: at(t, 10, 2)}, s.script, []string{redisfence.Key(s.resource, "list")}, "0xa:2")
+		require.ErrorIs(t, err, fencing.ErrUnknownOutcome)
+		require.NotErrorIs(t, err, fencing.ErrStale)
+		require.NotErrorIs(t, err, fencing.ErrDuplicate)
+		require.ErrorContains(t, err, `"another"`)
+		s.has("0xa:1", "0xa:2")
+	}
 }

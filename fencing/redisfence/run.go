@@ -57,8 +57,12 @@ func (e *CommandError) Error() string { return "redisfence: the command failed: 
 // was let through and has failed; the same Stamp may try again. An error matching
 // fencing.ErrUnknownOutcome: it may have been applied; it can match fencing.ErrStale
 // or ErrSuperseded as well. Else as package fencing has it for bad input; the
-// server's refusal (READONLY, OOM, a key that holds something else); or ctx's cause if
+// server's refusal (OOM, a key that holds something else, READONLY); or ctx's cause if
 // nothing was sent.
+//
+// A refusal that go-redis answers by sending again, as READONLY, LOADING and CLUSTERDOWN
+// with the default MaxRetries, is an unknown outcome: of several tries the last alone is
+// known. With MaxRetries -1 it is the refusal that it is.
 func (g *Guard) Run(ctx context.Context, c Command, s Script, keyNames []string, args ...any) (outcome string, err error) {
 	if err := g.made(); err != nil {
 		return "", err
