@@ -159,9 +159,11 @@ func (g *Guard) failed(ctx context.Context, name string, s fencing.Stamp, seen *
 	return fmt.Errorf("%w: casfence: %q failed, and whether an earlier try was applied cannot be told (%w): %w", fencing.ErrUnknownOutcome, name, err, why)
 }
 
+// isRefusal reports whether err is the refusal itself: within another, as in what a
+// store says of a context that has ended, it can be another resource's.
 func isRefusal(err error) bool {
-	var stale *fencing.StaleError
-	return errors.As(err, &stale)
+	_, is := err.(*fencing.StaleError) //nolint:errorlint // see above
+	return is
 }
 
 // remember keeps the pointer for the next command, of a bounded number of names.

@@ -137,7 +137,9 @@ func (g *Guard) move(ctx context.Context, name string, from pointer, next record
 			return pointer{next, version}, true, nil
 		}
 		last = sent
-		if try == 0 && errors.Is(sent, ErrNotWritten) { // later ones say nothing of the first
+		// Later ones say nothing of the first. And of one whose context has ended the error
+		// can have its cause in it, which is ErrNotWritten of another request.
+		if try == 0 && errors.Is(sent, ErrNotWritten) && ctx.Err() == nil {
 			return pointer{}, false, fmt.Errorf("casfence: move the pointer of %q: %w", name, sent)
 		}
 		if !errors.Is(sent, ErrConflict) && ctx.Err() != nil {

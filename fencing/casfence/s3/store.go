@@ -189,6 +189,11 @@ func (s *Store) ask(ctx context.Context, method, path, query string, headers htt
 	// What comes must be what was stored. Not signed: proxies change this one.
 	r.Header.Set("Accept-Encoding", "identity")
 	answer, err := s.client.Do(r)
+	if err != nil && ctx.Err() != nil {
+		// net/http answers with the cause, which can be the server's word on another
+		// request: as "not written" of this one, which is under way.
+		return nil, fmt.Errorf("s3: %w: %s", ctx.Err(), err.Error())
+	}
 	if err != nil {
 		return nil, fmt.Errorf("s3: %w", err)
 	}

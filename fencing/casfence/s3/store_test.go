@@ -3,6 +3,7 @@ package s3
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
@@ -14,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
+	"github.com/zkfence/zkfence/fencing"
 	"github.com/zkfence/zkfence/fencing/casfence"
 	"github.com/zkfence/zkfence/fencing/casfence/internal/lists"
 	"github.com/zkfence/zkfence/fencing/fencetest"
@@ -197,5 +199,33 @@ func TestAConfigIsRefusedByName(t *testing.T) {
 		spoil(&c)
 		_, err := Open(t.Context(), c)
 		require.ErrorContains(t, err, want)
+	}
+}
+
+// Two commands share a context, which ends with what one was answered while the other's
+// pointer is under way.
+func TestTheEndOfAContextIsNoAnswer(t *testing.T) {
+	newest, err := fencing.FromUint64(10)
+	require.NoError(t, err)
+	for _, cause := range []error{casfence.ErrNotWritten, casfence.ErrConflict, &fencing.StaleError{Resource: "another"}} {
+		srv := newServer(t)
+		g, err := casfence.New(srv.open(srv.config()))
+		require.NoError(t, err)
+		ctx, cancel := context.WithCancelCause(t.Context())
+		under := make(chan struct{})
+		t.Cleanup(sync.OnceFunc(func() { close(under) })) // before the server's end
+		srv.suffer(func(r *http.Request) fault {
+			if r.Method != http.MethodPut || !strings.Contains(r.URL.Path, "pointers/") {
+				return none
+			}
+			cancel(fmt.Errorf("a sibling: %w", cause))
+			<-under // it is applied when nobody waits for it any more
+			return none
+		}, "")
+		err = g.Raise(ctx, "r", newest)
+		require.ErrorIs(t, err, fencing.ErrUnknownOutcome)
+		require.NotErrorIs(t, err, cause)
+		require.ErrorIs(t, err, context.Canceled)
+		require.ErrorContains(t, err, "a sibling: ")
 	}
 }
