@@ -50,7 +50,7 @@ func (b *body) flush() error {
 }
 
 // discard removes the body unless it is to be published. What cannot be removed
-// now is removed by the next writer.
+// now is removed by the next writer that may read it.
 func (b *body) discard() {
 	if !b.kept {
 		_ = b.g.root.Remove(b.path)

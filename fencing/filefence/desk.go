@@ -225,8 +225,15 @@ func (d *desk) clean() error {
 	}
 }
 
+// cleanOne opens the body only for its flock, and so only for reading: its mode may
+// forbid writing, and it may be another user's. Where even reading is forbidden it is
+// left to somebody who may. To fail instead would keep every owner out of the file, for
+// ever if the body's writer is dead.
 func (d *desk) cleanOne(path string) error {
-	f, err := d.g.root.OpenFile(path, os.O_RDWR, 0)
+	f, err := d.g.root.Open(path)
+	if errors.Is(err, fs.ErrPermission) {
+		return nil
+	}
 	if err != nil {
 		return ignoreNotExist(err)
 	}

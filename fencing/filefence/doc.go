@@ -43,7 +43,8 @@
 // of a large file keeps nobody out, and is refused at step 3 when it goes on; one
 // that is stopped between 3 and 6 keeps the resource locked until it goes on or is
 // killed, at which the kernel drops the lock. A flock on the body tells bodies that
-// are being written from those of the dead, which are removed by whoever comes next.
+// are being written from those of the dead, which are removed by whoever comes next and
+// may read them.
 //
 // A command does not fail without a word: an error that matches
 // [fencing.ErrUnknownOutcome] means that it may be applied, any other that it was
