@@ -101,6 +101,8 @@ func validate(name string) error {
 // perhaps write's too, if it cannot tell whether the command is applied: try again
 // with the same Stamp. After any other error (a full disk, a read-only folder) this
 // call has published nothing. A newer Token is remembered before write is called.
+// After an error w writes nothing more, and what was written is not published, though
+// write return nil.
 //
 // No lock is held while write runs, so that a slow or stopped writer keeps nobody
 // out: another command can be applied meanwhile, and this one is then refused, for
@@ -118,9 +120,12 @@ func (g *Guard) Publish(ctx context.Context, name string, s fencing.Stamp, write
 		return err
 	}
 	defer b.discard()
-	// Not the file itself: closed, it would lose its flock.
-	if err := write(struct{ io.Writer }{b.file}); err != nil {
+	w := &writer{file: b.file}
+	if err := write(w); err != nil {
 		return g.failed(ctx, name, s, err)
+	}
+	if err := w.failure(); err != nil {
+		return g.failed(ctx, name, s, fmt.Errorf("filefence: %q was not published: its function ignored that a write failed: %w", name, err))
 	}
 	if err := b.flush(); err != nil {
 		return g.failed(ctx, name, s, fmt.Errorf("filefence: %q was not published: %w", name, err))
