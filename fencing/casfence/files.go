@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"sync/atomic"
 
 	"github.com/zkfence/zkfence/fencing"
 	"github.com/zkfence/zkfence/fencing/internal/flock"
@@ -18,7 +19,21 @@ import (
 // one machine. A process may be killed at any point of a Put; a power loss soon after
 // can take back what it had not answered yet, also if others have seen it. For files
 // that others open by their names there is package filefence, which has no such gap.
-type Files struct{ root *os.Root }
+//
+// When the folder cannot be synced, its disk fails, and a Files that has seen that
+// answers nothing but errors from then on. Another Files of the folder, in any process, may
+// still show what was not made durable; that it can sync proves nothing, since a
+// system reports the loss of a write once and then forgets it.
+type Files struct {
+	root   *os.Root
+	broken atomic.Pointer[error] // why nothing that is there is believed any more
+
+	// Those of the system but in tests, which let them fail.
+	rename  func(from, to string) error
+	syncDir func(dir *os.File) error
+}
+
+var errNotOpened = errors.New("casfence: Files was not made by OpenFiles")
 
 // OpenFiles returns the store in the folder dir, which must exist. An error matching
 // errors.ErrUnsupported on systems without flock.
@@ -30,11 +45,27 @@ func OpenFiles(dir string) (*Files, error) {
 	if err != nil {
 		return nil, fmt.Errorf("casfence: %w", err)
 	}
-	return &Files{root}, nil
+	return &Files{root: root, rename: root.Rename, syncDir: (*os.File).Sync}, nil
 }
 
 // Close gives up the folder.
-func (f *Files) Close() error { return f.root.Close() }
+func (f *Files) Close() error {
+	if f == nil || f.root == nil {
+		return errNotOpened
+	}
+	return f.root.Close()
+}
+
+// usable is an error for good.
+func (f *Files) usable() error {
+	if f == nil || f.root == nil {
+		return errNotOpened
+	}
+	if broken := f.broken.Load(); broken != nil {
+		return *broken
+	}
+	return nil
+}
 
 func digest(b []byte) string {
 	sum := sha256.Sum256(b)
@@ -44,10 +75,16 @@ func digest(b []byte) string {
 // Get implements Store. The version is a hash: a value that was renamed into place is
 // whole.
 func (f *Files) Get(ctx context.Context, key string) (value []byte, version string, err error) {
+	if err := f.usable(); err != nil {
+		return nil, "", err
+	}
 	if ctx.Err() != nil {
 		return nil, "", fencing.Ended(ctx)
 	}
 	file, err := f.root.ReadFile(digest([]byte(key)))
+	if broken := f.usable(); broken != nil { // since: the value may be the one that was not synced
+		return nil, "", broken
+	}
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, "", nil
 	}
@@ -66,6 +103,9 @@ func (f *Files) Get(ctx context.Context, key string) (value []byte, version stri
 // ErrNotWritten, for nobody else finishes what this Put has begun. One of the rename
 // or after it does not, since the value may be there, or come back after a power loss.
 func (f *Files) Put(ctx context.Context, key string, value []byte, version string) (newVersion string, err error) {
+	if err := f.usable(); err != nil {
+		return "", err
+	}
 	lock, err := f.root.OpenFile("lock", os.O_RDWR|os.O_CREATE, 0o666)
 	if err != nil {
 		return "", notWritten(err)
@@ -73,6 +113,9 @@ func (f *Files) Put(ctx context.Context, key string, value []byte, version strin
 	defer func() { _ = lock.Close() }()
 	if err := flock.Wait(ctx, lock); err != nil {
 		return "", notWritten(err)
+	}
+	if err := f.usable(); err != nil { // who had the lock before could not sync
+		return "", err
 	}
 	_, found, err := f.Get(ctx, key)
 	if err != nil {
@@ -86,10 +129,21 @@ func (f *Files) Put(ctx context.Context, key string, value []byte, version strin
 	if err := f.write("new", append(append([]byte(key), 0), value...)); err != nil {
 		return "", notWritten(fmt.Errorf("%w; nothing was changed: when %s has room and can be written, try again", err, f.root.Name()))
 	}
-	if err := f.root.Rename("new", digest([]byte(key))); err != nil {
-		return "", err
+	// Before the rename: without a descriptor for it nothing has failed yet.
+	dir, err := f.root.Open(".")
+	if err != nil {
+		return "", notWritten(err)
 	}
-	return digest(value), f.sync()
+	defer func() { _ = dir.Close() }()
+	renamed := f.rename("new", digest([]byte(key)))
+	// After an error too: if the value is there for all that, a guard that looks finds it.
+	if err := f.sync(dir); err != nil {
+		return "", errors.Join(renamed, err)
+	}
+	if renamed != nil {
+		return "", renamed
+	}
+	return digest(value), nil
 }
 
 func notWritten(err error) error { return fmt.Errorf("%w: %w", ErrNotWritten, err) }
@@ -110,10 +164,21 @@ func (f *Files) write(name string, content []byte) error {
 	return err
 }
 
-func (f *Files) sync() error {
-	dir, err := f.root.Open(".")
-	if err != nil {
-		return err
+// sync makes the names in the folder durable. The invariant: what Get shows after a Put
+// of this Files has ended is on disk. So a failure is for good:
+//
+//	A  Put: rename; the sync fails
+//	A  the guard looks for what has become of it; Get reads the new pointer, from the
+//	   kernel's cache, and the write's ID is in it: "Raise has succeeded"
+//	   power cut: the pointer is the one before, and the older owner is let in
+//
+// It matches neither ErrNotWritten nor ErrConflict, for the value may be there.
+func (f *Files) sync(dir *os.File) error {
+	err := f.syncDir(dir)
+	if err == nil {
+		return nil
 	}
-	return errors.Join(dir.Sync(), dir.Close())
+	err = fmt.Errorf("casfence: the folder %s could not be synced, and what was written there may be lost: check the disk and mount it again, then open the folder again in a new process: %w", f.root.Name(), err)
+	f.broken.CompareAndSwap(nil, &err)
+	return err
 }

@@ -16,6 +16,9 @@ import (
 
 // List implements SweepStore. It opens every file of the folder, for its key.
 func (f *Files) List(ctx context.Context, prefix string) ([]Listed, error) {
+	if err := f.usable(); err != nil {
+		return nil, err
+	}
 	dir, err := f.root.Open(".")
 	if err != nil {
 		return nil, err
@@ -70,12 +73,18 @@ func (f *Files) listed(name string) (Listed, error) {
 
 // Delete implements SweepStore. A power loss soon after can bring the key back.
 func (f *Files) Delete(ctx context.Context, key string) error {
+	if err := f.usable(); err != nil {
+		return err
+	}
 	lock, err := f.root.OpenFile("lock", os.O_RDWR|os.O_CREATE, 0o666)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = lock.Close() }()
 	if err := flock.Wait(ctx, lock); err != nil {
+		return err
+	}
+	if err := f.usable(); err != nil { // who had the lock before could not sync
 		return err
 	}
 	if err := f.root.Remove(digest([]byte(key))); !errors.Is(err, fs.ErrNotExist) {
