@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"reflect"
 	"slices"
 	"sync"
 	"time"
@@ -26,6 +27,11 @@ type Guard struct {
 func New(s Store) (*Guard, error) {
 	if s == nil {
 		return nil, errors.New("casfence: New was given no store")
+	}
+	// Mostly that of an OpenFiles or s3.Open whose error was not looked at. It would
+	// panic in the middle of somebody's command.
+	if v := reflect.ValueOf(s); v.Kind() == reflect.Pointer && v.IsNil() {
+		return nil, fmt.Errorf("casfence: New was given a nil %T", s)
 	}
 	return &Guard{store: s, known: make(map[string]pointer)}, nil
 }

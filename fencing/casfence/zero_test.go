@@ -3,6 +3,8 @@ package casfence
 import (
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/zkfence/zkfence/fencing/internal/zerotest"
 )
 
@@ -12,4 +14,16 @@ func TestAGuardThatNobodyHasMadeRefusesEverything(t *testing.T) {
 	for _, g := range []*Guard{nil, {}} {
 		zerotest.Refuses(t, g, "guard was not made by New")
 	}
+}
+
+// So did the store of an OpenFiles whose error was not looked at.
+func TestAStoreThatNobodyHasMadeIsNamed(t *testing.T) {
+	for want, s := range map[string]Store{"nil *casfence.Files": (*Files)(nil), "nil *casfence.Memory": (*Memory)(nil)} {
+		_, err := New(s)
+		require.ErrorContains(t, err, want)
+	}
+	for _, f := range []*Files{nil, {}} {
+		zerotest.Refuses(t, f, "Files was not made by OpenFiles")
+	}
+	require.ErrorContains(t, guardOf(t, new(Files)).Raise(t.Context(), "r", stamp(t, "0x1:0").Token), "OpenFiles")
 }
