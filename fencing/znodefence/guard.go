@@ -105,8 +105,8 @@ func (g *Guard) Do(ctx context.Context, c Command, write func(ctx context.Contex
 	}
 	t := &try{g: g, c: c, write: write}
 	for n := range maxTries {
-		if err := pause.For(ctx, t.wait(n)); err != nil {
-			return t.gaveUp(err)
+		if pause.For(ctx, t.wait(n)) != nil {
+			return t.gaveUp(ended(ctx))
 		}
 		if done, err := t.once(ctx); done {
 			return err
@@ -138,7 +138,7 @@ func (t *try) wait(n int) time.Duration {
 
 // once is done when there is an answer.
 func (t *try) once(ctx context.Context) (done bool, err error) {
-	s, err := t.g.client.Session(ctx)
+	s, err := t.g.session(ctx)
 	if err != nil {
 		return true, t.gaveUp(err)
 	}
@@ -181,11 +181,11 @@ func (t *try) commit(ctx context.Context, s *zkconn.Session, seen memory, tx *Tx
 	for _, w := range tx.writes {
 		ops = append(ops, w.op)
 	}
-	culprit, err := multi(ctx, s, ops)
+	culprit, lost, err := multi(ctx, s, ops)
 	switch {
 	case err == nil:
 		return true, nil
-	case session.OutcomeOf(err) == session.OutcomeUnknown:
+	case lost:
 		t.lost = err
 		return t.retry(ctx, err)
 	case culprit < 0: // not sent
@@ -220,27 +220,6 @@ func (t *try) failed(ctx context.Context, s *zkconn.Session, m memory, why error
 		return false, nil
 	}
 	return true, fmt.Errorf("%w: it failed, and whether an earlier try was applied cannot be told (%w): %w", fencing.ErrUnknownOutcome, err, why)
-}
-
-// multi returns which of the operations failed, -1 if none did.
-func multi(ctx context.Context, s *zkconn.Session, ops []any) (culprit int, err error) {
-	type answer struct {
-		culprit int
-		err     error
-	}
-	a, err := zkconn.Call(ctx, s, func(c *zk.Conn) (answer, error) {
-		results, err := c.Multi(ops...)
-		// Before the culprit stand nil errors though nothing was done.
-		culprit := slices.IndexFunc(results, func(r zk.MultiResponse) bool { return r.Error != nil })
-		if culprit >= 0 {
-			err = results[culprit].Error
-		}
-		return answer{culprit, err}, nil
-	})
-	if err != nil {
-		return -1, err
-	}
-	return a.culprit, a.err
 }
 
 // retry is for what the connection has spoilt, and for what others have.
@@ -295,10 +274,10 @@ func (g *Guard) move(ctx context.Context, resource string, f func(memory) (memor
 	}
 	t := &try{g: g, c: Command{Resource: resource}}
 	for n := range maxTries {
-		if err := pause.For(ctx, t.wait(n)); err != nil {
-			return fencing.Named(resource, errors.Join(err, t.upset))
+		if pause.For(ctx, t.wait(n)) != nil {
+			return fencing.Named(resource, errors.Join(ended(ctx), t.upset))
 		}
-		s, err := g.client.Session(ctx)
+		s, err := g.session(ctx)
 		if err != nil {
 			return fencing.Named(resource, errors.Join(err, t.upset))
 		}
@@ -331,7 +310,7 @@ func (g *Guard) Last(ctx context.Context, resource string) (fencing.Stamp, error
 	if err := fencing.ValidateResource(resource); err != nil {
 		return fencing.Stamp{}, err
 	}
-	s, err := g.client.Session(ctx)
+	s, err := g.session(ctx)
 	if err != nil {
 		return fencing.Stamp{}, err
 	}

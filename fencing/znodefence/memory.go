@@ -91,7 +91,7 @@ func (g *Guard) set(ctx context.Context, s *zkconn.Session, m memory) (memory, e
 		}
 		ops = append(ops, &zk.CreateRequest{Path: m.path + "/" + overridePrefix, Data: text, Acl: g.acl, Flags: zk.FlagSequence})
 	}
-	_, err := multi(ctx, s, ops)
+	_, _, err := multi(ctx, s, ops)
 	switch {
 	case errors.Is(err, zk.ErrBadVersion), errors.Is(err, zk.ErrNodeExists), errors.Is(err, zk.ErrNoNode):
 		return m, errMoved
@@ -113,7 +113,7 @@ func (g *Guard) parents(ctx context.Context, s *zkconn.Session) error {
 		if i < len(g.dir) && g.dir[i] != '/' {
 			continue
 		}
-		_, err := zkconn.Call(ctx, s, func(c *zk.Conn) (string, error) { return c.Create(g.dir[:i], nil, 0, g.acl) })
+		_, err := call(ctx, s, func(c *zk.Conn) (string, error) { return c.Create(g.dir[:i], nil, 0, g.acl) })
 		if err != nil && !errors.Is(err, zk.ErrNodeExists) {
 			return err
 		}
@@ -127,7 +127,7 @@ type node struct {
 }
 
 func get(ctx context.Context, s *zkconn.Session, path string) (node, error) {
-	return zkconn.Call(ctx, s, func(c *zk.Conn) (node, error) {
+	return call(ctx, s, func(c *zk.Conn) (node, error) {
 		data, stat, err := c.Get(path)
 		return node{data, stat}, err
 	})

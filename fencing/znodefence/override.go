@@ -12,7 +12,6 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"github.com/zkfence/zkfence/fencing"
-	"github.com/zkfence/zkfence/zkconn"
 )
 
 const overridePrefix = "override-"
@@ -57,12 +56,12 @@ func (g *Guard) Overrides(ctx context.Context, resource string) ([]fencing.Overr
 	if err := fencing.ValidateResource(resource); err != nil {
 		return nil, err
 	}
-	s, err := g.client.Session(ctx)
+	s, err := g.session(ctx)
 	if err != nil {
 		return nil, err
 	}
 	path := g.path(resource)
-	names, err := zkconn.Call(ctx, s, func(c *zk.Conn) ([]string, error) {
+	names, err := call(ctx, s, func(c *zk.Conn) ([]string, error) {
 		names, _, err := c.Children(path)
 		return names, err
 	})

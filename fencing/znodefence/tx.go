@@ -49,7 +49,7 @@ func (tx *Tx) Get(ctx context.Context, path string) ([]byte, *zk.Stat, error) {
 
 // Children reads the names of a znode's children, sorted.
 func (tx *Tx) Children(ctx context.Context, path string) ([]string, error) {
-	names, err := zkconn.Call(ctx, tx.session, func(c *zk.Conn) ([]string, error) {
+	names, err := call(ctx, tx.session, func(c *zk.Conn) ([]string, error) {
 		names, _, err := c.Children(path)
 		return names, err
 	})
@@ -59,7 +59,10 @@ func (tx *Tx) Children(ctx context.Context, path string) ([]string, error) {
 
 // note keeps an error that says nothing about the znode: the command is begun anew.
 func (tx *Tx) note(ctx context.Context, err error) error {
-	if o := session.OutcomeOf(err); ctx.Err() == nil && (o == session.OutcomeNotSent || o == session.OutcomeUnknown) {
+	if ctx.Err() != nil { // whatever err is like: it can be why ctx has ended
+		return err
+	}
+	if o := session.OutcomeOf(err); o == session.OutcomeNotSent || o == session.OutcomeUnknown {
 		tx.broken = err
 	}
 	return err
