@@ -120,6 +120,7 @@ type try struct {
 	g     *Guard
 	c     Command
 	write func(context.Context, *Tx) error
+	what  string // is tried, if it is no command
 
 	lost  error // of a multi that may have been applied
 	shaky int   // tries in a row that the connection has spoilt
@@ -151,7 +152,7 @@ func (t *try) once(ctx context.Context) (done bool, err error) {
 	}
 	floor, refusal := fencing.Check(m.Last, t.c.Stamp)
 	if floor != m.Last { // on sight, before the command
-		if m, err = t.g.set(ctx, s, m.with(floor)); err != nil {
+		if m, _, err = t.g.set(ctx, s, m.with(floor)); err != nil {
 			return t.retry(ctx, err)
 		}
 	}
@@ -213,7 +214,7 @@ func (t *try) commit(ctx context.Context, s *zkconn.Session, seen memory, tx *Tx
 // n to n+1: either something had moved it, and all is judged anew, or nothing ever
 // lands on n.
 func (t *try) failed(ctx context.Context, s *zkconn.Session, m memory, why error) (done bool, err error) {
-	if _, err = t.g.set(ctx, s, m); err == nil {
+	if _, _, err = t.g.set(ctx, s, m); err == nil {
 		return true, why
 	}
 	if done, err = t.retry(ctx, err); !done {
@@ -243,7 +244,15 @@ func (t *try) gaveUp(err error) error {
 	if t.upset != nil && !errors.Is(err, t.upset) {
 		err = fmt.Errorf("%w (last: %w)", err, t.upset)
 	}
-	return t.settle(fencing.Named(t.c.Resource, fmt.Errorf("znodefence: command %s: %w", t.c.Stamp, err)))
+	return t.settle(fencing.Named(t.c.Resource, fmt.Errorf("znodefence: %s: %w", t, err)))
+}
+
+// String is what is tried. Who raises a floor or resets it has sent no command.
+func (t *try) String() string {
+	if t.what != "" {
+		return t.what
+	}
+	return "command " + t.c.Stamp.String()
 }
 
 // settle is err, and that nobody knows, if a multi was lost.
@@ -251,54 +260,7 @@ func (t *try) settle(err error) error {
 	if t.lost == nil {
 		return err
 	}
-	return fmt.Errorf("%w: the answer to command %s was lost (%w): %w", fencing.ErrUnknownOutcome, t.c.Stamp, t.lost, err)
-}
-
-// Raise refuses everything older than t from its return on, whatever older is
-// under way among it. It is what a new owner does before it reads. Its errors are
-// as those of Do; after one matching fencing.ErrUnknownOutcome raise it again.
-func (g *Guard) Raise(ctx context.Context, resource string, t fencing.Token) error {
-	return g.move(ctx, resource, func(m memory) (memory, error) {
-		floor, err := fencing.CheckRaise(m.Last, t)
-		return m.with(floor), fencing.Named(resource, err)
-	})
-}
-
-// move changes a memory by f, whose error is the answer.
-func (g *Guard) move(ctx context.Context, resource string, f func(memory) (memory, error)) error {
-	if err := g.made(); err != nil {
-		return err
-	}
-	if err := fencing.ValidateResource(resource); err != nil {
-		return err
-	}
-	t := &try{g: g, c: Command{Resource: resource}}
-	for n := range maxTries {
-		if pause.For(ctx, t.wait(n)) != nil {
-			return fencing.Named(resource, errors.Join(ended(ctx), t.upset))
-		}
-		s, err := g.session(ctx)
-		if err != nil {
-			return fencing.Named(resource, errors.Join(err, t.upset))
-		}
-		m, err := g.read(ctx, s, resource)
-		if err == nil {
-			var next memory
-			if next, err = f(m); err != nil {
-				return err
-			}
-			if next.Last == m.Last && next.override == nil {
-				return nil
-			}
-			if _, err = g.set(ctx, s, next); err == nil {
-				return nil
-			}
-		}
-		if done, err := t.retry(ctx, err); done {
-			return err
-		}
-	}
-	return fencing.Named(resource, errCrowded)
+	return fmt.Errorf("%w: the answer to %s was lost (%w): %w", fencing.ErrUnknownOutcome, t, t.lost, err)
 }
 
 // Last returns what is remembered of a resource, as the server that is asked has it;

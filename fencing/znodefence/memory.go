@@ -75,28 +75,30 @@ func (g *Guard) read(ctx context.Context, s *zkconn.Session, resource string) (m
 	return m, nil
 }
 
-// set returns errMoved if somebody else was quicker.
-func (g *Guard) set(ctx context.Context, s *zkconn.Session, m memory) (memory, error) {
+// set returns errMoved if somebody else was quicker. What is lost may have been applied.
+func (g *Guard) set(ctx context.Context, s *zkconn.Session, m memory) (_ memory, lost bool, err error) {
 	ops := []any{&zk.SetDataRequest{Path: m.path, Data: m.encode(), Version: m.version}}
 	if m.missing {
 		if err := g.parents(ctx, s); err != nil {
-			return m, err
+			return m, false, err
 		}
 		ops = []any{&zk.CreateRequest{Path: m.path, Data: m.encode(), Acl: g.acl}}
 	}
 	if o := m.override; o != nil {
 		text, err := json.Marshal(o)
 		if err != nil {
-			return m, err
+			return m, false, err
 		}
 		ops = append(ops, &zk.CreateRequest{Path: m.path + "/" + overridePrefix, Data: text, Acl: g.acl, Flags: zk.FlagSequence})
 	}
-	_, _, err := multi(ctx, s, ops)
+	_, lost, err = multi(ctx, s, ops)
 	switch {
+	case lost:
+		return m, true, err
 	case errors.Is(err, zk.ErrBadVersion), errors.Is(err, zk.ErrNodeExists), errors.Is(err, zk.ErrNoNode):
-		return m, errMoved
+		return m, false, errMoved
 	case err != nil:
-		return m, err
+		return m, false, err
 	case m.missing:
 		m.missing = false
 		m.version = 0
@@ -104,7 +106,7 @@ func (g *Guard) set(ctx context.Context, s *zkconn.Session, m memory) (memory, e
 		m.version++
 	}
 	m.override = nil
-	return m, nil
+	return m, false, nil
 }
 
 // parents makes the path above the memories.
@@ -122,6 +124,7 @@ func (g *Guard) parents(ctx context.Context, s *zkconn.Session) error {
 }
 
 type node struct {
+	path string
 	data []byte
 	stat *zk.Stat
 }
@@ -129,6 +132,6 @@ type node struct {
 func get(ctx context.Context, s *zkconn.Session, path string) (node, error) {
 	return call(ctx, s, func(c *zk.Conn) (node, error) {
 		data, stat, err := c.Get(path)
-		return node{data, stat}, err
+		return node{path, data, stat}, err
 	})
 }

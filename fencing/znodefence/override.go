@@ -12,6 +12,7 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"github.com/zkfence/zkfence/fencing"
+	"github.com/zkfence/zkfence/zkconn"
 )
 
 const overridePrefix = "override-"
@@ -20,31 +21,32 @@ const overridePrefix = "override-"
 // with all owners stopped. The record of it is a child of the memory's znode, made
 // in the same multi. (Data that was in the ensemble that was rebuilt is gone with it,
 // and its memories; this is for a lock in another one, and for copies put back.)
+//
+// An error matching fencing.ErrUnknownOutcome says that it may have been done, and
+// recorded, or may be yet: once it is called again with a nil error, nothing of the
+// first call comes after it, and Overrides has one record or two.
 func (g *Guard) Override(ctx context.Context, resource string, to fencing.Stamp, who, why string) error {
 	o := fencing.Override{Resource: resource, To: to, Who: who, Why: why, When: time.Now().UTC()}
 	if err := o.Validate(); err != nil {
 		return err
 	}
-	again := false
-	return g.move(ctx, resource, func(m memory) (memory, error) {
-		// If only the answer was lost, the record is there.
-		if again {
-			records, err := g.Overrides(ctx, resource)
-			if err != nil {
-				return m, err
-			}
-			for _, r := range records {
-				if r.When.Equal(o.When) && r.Who == o.Who && r.Why == o.Why && r.To == o.To {
-					return m, nil
-				}
-			}
-		}
-		again = true
-		record := o
-		record.From = m.Last
-		m = m.with(to)
-		m.override = &record
-		return m, nil
+	return g.move(ctx, resource, change{
+		what: "override to " + to.String(),
+		to: func(m memory) (memory, error) {
+			record := o
+			record.From = m.Last
+			m = m.with(to)
+			m.override = &record
+			return m, nil
+		},
+		done: func(s *zkconn.Session, m memory) (bool, error) {
+			records, err := records(ctx, s, m.path)
+			return slices.ContainsFunc(records, func(r node) bool {
+				var had fencing.Override
+				return json.Unmarshal(r.data, &had) == nil &&
+					had.When.Equal(o.When) && had.Who == o.Who && had.Why == o.Why && had.To == o.To
+			}), err
+		},
 	})
 }
 
@@ -60,32 +62,44 @@ func (g *Guard) Overrides(ctx context.Context, resource string) ([]fencing.Overr
 	if err != nil {
 		return nil, err
 	}
-	path := g.path(resource)
+	found, err := records(ctx, s, g.path(resource))
+	if err != nil {
+		return nil, fencing.Named(resource, err)
+	}
+	var all []fencing.Override
+	for _, r := range found {
+		var o fencing.Override
+		if err := json.Unmarshal(r.data, &o); err != nil {
+			return nil, fencing.Named(resource, fmt.Errorf("znodefence: %s: %w", r.path, err))
+		}
+		all = append(all, o)
+	}
+	return all, nil
+}
+
+// records are the znodes of a memory's overrides, oldest first.
+func records(ctx context.Context, s *zkconn.Session, memory string) ([]node, error) {
 	names, err := call(ctx, s, func(c *zk.Conn) ([]string, error) {
-		names, _, err := c.Children(path)
+		names, _, err := c.Children(memory)
 		return names, err
 	})
 	if errors.Is(err, zk.ErrNoNode) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, fencing.Named(resource, err)
+		return nil, err
 	}
 	slices.Sort(names)
-	var all []fencing.Override
+	var all []node
 	for _, name := range names {
 		if !strings.HasPrefix(name, overridePrefix) {
 			continue
 		}
-		n, err := get(ctx, s, path+"/"+name)
+		n, err := get(ctx, s, memory+"/"+name)
 		if err != nil {
-			return nil, fencing.Named(resource, err)
+			return nil, err
 		}
-		var o fencing.Override
-		if err := json.Unmarshal(n.data, &o); err != nil {
-			return nil, fencing.Named(resource, fmt.Errorf("znodefence: %s/%s: %w", path, name, err))
-		}
-		all = append(all, o)
+		all = append(all, n)
 	}
 	return all, nil
 }
