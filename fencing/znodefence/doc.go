@@ -3,8 +3,14 @@
 //
 // It guards nothing from a client that writes without it: give the znodes an ACL
 // that lets nobody else in. It makes no transaction with anything outside of
-// ZooKeeper, none with more than what one multi can hold (jute.maxbuffer, 1 MiB),
-// and no write fast: each is a commit of the ensemble.
+// ZooKeeper, none with more than what one multi can hold, and no write fast: each is a
+// commit of the ensemble.
+//
+// One multi is at most 0xfffff bytes, with all paths, data and ACLs of the command, some
+// 20 bytes for each operation, and the memory. That is jute.maxbuffer as servers have it
+// by default; a client cannot ask for it. A larger command is answered with ErrTooLarge,
+// for servers close the connection of whoever sends one, which the owner's lock lives
+// by; where jute.maxbuffer was made smaller, commands must be kept below it by the caller.
 //
 // # Why the lock's znode is not enough
 //

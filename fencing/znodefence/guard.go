@@ -14,6 +14,7 @@ import (
 	"github.com/zkfence/zkfence/fencing/internal/pause"
 	"github.com/zkfence/zkfence/internal/queue"
 	"github.com/zkfence/zkfence/internal/session"
+	"github.com/zkfence/zkfence/internal/wire"
 	"github.com/zkfence/zkfence/zkconn"
 )
 
@@ -26,7 +27,10 @@ var (
 	// nothing was written.
 	ErrOwnerGone = errors.New("znodefence: the owner's lock node is gone")
 	// ErrNotRead says that a write has no version that was read. Nothing was sent.
-	ErrNotRead  = errors.New("znodefence: no version that was read")
+	ErrNotRead = errors.New("znodefence: no version that was read")
+	// ErrTooLarge says that a command is larger than what a server reads by default
+	// (jute.maxbuffer). Nothing of it was sent.
+	ErrTooLarge = errors.New("znodefence: the command is too large for one multi")
 	errNotMade  = errors.New("znodefence: guard was not made by New")
 	errNoWrites = errors.New("znodefence: Do was given no function")
 	errCrowded  = errors.New("znodefence: others have moved the memory at each of 1000 tries")
@@ -86,7 +90,7 @@ func (g *Guard) made() error {
 // whatever else it matches: fencing.ErrStale or ErrSuperseded if a later one has been,
 // write's own or ErrOwnerGone if an earlier call with this Stamp could not be ruled
 // out. A *fencing.StaleError alone: refused. write's own error, a *WriteError of one
-// of its writes, or one matching ErrOwnerGone: nothing was applied, nor will be of
+// of its writes, or one matching ErrOwnerGone or ErrTooLarge: nothing was applied, nor will be of
 // earlier calls with this Stamp (to be sure of that costs a commit each time), and it
 // may try again. Else as package fencing has it for bad input, and ctx's cause if it
 // ended before anything was sent: nothing of this call was applied.
@@ -112,7 +116,7 @@ func (g *Guard) Do(ctx context.Context, c Command, write func(ctx context.Contex
 			return err
 		}
 	}
-	return t.gaveUp(errCrowded)
+	return t.ranOut()
 }
 
 // try is one call of Do.
@@ -182,6 +186,11 @@ func (t *try) commit(ctx context.Context, s *zkconn.Session, seen memory, tx *Tx
 	for _, w := range tx.writes {
 		ops = append(ops, w.op)
 	}
+	// To a server that is no request at all: it closes the connection without a word,
+	// and with it the owner's own, at each try.
+	if n := frameSize(ops); n > wire.MaxFrame {
+		return t.failed(ctx, s, seen, fencing.Named(t.c.Resource, fmt.Errorf("%w: command %s has %d bytes, limit %d", ErrTooLarge, t.c.Stamp, n, wire.MaxFrame)))
+	}
 	culprit, lost, err := multi(ctx, s, ops)
 	switch {
 	case err == nil:
@@ -237,6 +246,14 @@ func (t *try) retry(ctx context.Context, err error) (done bool, _ error) {
 	t.shaky++
 	t.upset = err
 	return false, nil
+}
+
+// ranOut is the answer after maxTries.
+func (t *try) ranOut() error {
+	if t.shaky == 0 {
+		return t.gaveUp(errCrowded)
+	}
+	return t.gaveUp(fmt.Errorf("the connection broke at each of the last %d tries, as it does when a request is larger than the servers' jute.maxbuffer", t.shaky))
 }
 
 // gaveUp is the answer when nothing more is tried.

@@ -46,7 +46,7 @@ func (g *Guard) move(ctx context.Context, resource string, c change) error {
 			return err
 		}
 	}
-	return t.gaveUp(errCrowded)
+	return t.ranOut()
 }
 
 // move is done when there is an answer.

@@ -7,6 +7,7 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"github.com/zkfence/zkfence/internal/session"
+	"github.com/zkfence/zkfence/internal/wire"
 	"github.com/zkfence/zkfence/zkconn"
 )
 
@@ -39,4 +40,29 @@ func multi(ctx context.Context, s *zkconn.Session, ops []any) (culprit int, lost
 		return -1, true, err
 	}
 	return a.culprit, session.OutcomeOf(a.err) == session.OutcomeUnknown, a.err
+}
+
+// frameSize is the length of what a multi is on the wire, as a server compares it with
+// jute.maxbuffer.
+func frameSize(ops []any) int {
+	const number, operation = 4, 4 + 1 + 4 // an operation's type, "no more", error
+	text := func(s string) int { return number + len(s) }
+	n := wire.RequestHeaderLen + operation // the last says that there are no more
+	for _, op := range ops {
+		n += operation
+		switch op := op.(type) {
+		case *zk.CheckVersionRequest:
+			n += text(op.Path) + number
+		case *zk.DeleteRequest:
+			n += text(op.Path) + number
+		case *zk.SetDataRequest:
+			n += text(op.Path) + number + len(op.Data) + number
+		case *zk.CreateRequest:
+			n += text(op.Path) + number + len(op.Data) + number + number
+			for _, acl := range op.Acl {
+				n += number + text(acl.Scheme) + text(acl.ID)
+			}
+		}
+	}
+	return n
 }

@@ -27,7 +27,8 @@ func (e *WriteError) Unwrap() error { return e.Err }
 // Tx is what a command reads and writes. It is of use until its function returns,
 // to one goroutine. What it reads is at least as new as the memory by which the
 // command was let through, and if another guarded command changes anything in between
-// then all of it is begun anew.
+// then all of it is begun anew. All writes together must fit in one multi: see the
+// package documentation, and ErrTooLarge.
 type Tx struct {
 	guard   *Guard
 	session *zkconn.Session
