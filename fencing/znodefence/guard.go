@@ -238,7 +238,14 @@ func (t *try) retry(ctx context.Context, err error) (done bool, _ error) {
 	case errors.Is(err, errMoved):
 		t.shaky = 0
 		return false, nil
-	case ctx.Err() != nil, errors.Is(err, zkconn.ErrClosed):
+	case ctx.Err() != nil:
+		// The connection can break in the same instant; the answer names both.
+		var said *endedError
+		if !errors.As(err, &said) {
+			t.upset = err
+		}
+		return true, t.gaveUp(ended(ctx))
+	case errors.Is(err, zkconn.ErrClosed):
 		return true, t.gaveUp(err)
 	case session.OutcomeOf(err) == session.OutcomeRefused, errors.Is(err, errForeign):
 		return true, t.settle(fencing.Named(t.c.Resource, err)) // NoAuth and its like come again each time
