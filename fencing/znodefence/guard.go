@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"reflect"
 	"slices"
 	"time"
 
@@ -43,12 +44,20 @@ type Owner interface {
 	Internal() queue.Held
 }
 
+// isNil reports whether a pointer that was never set stands in o. To take it for no
+// Owner would let the command through with less than its program has asked for.
+func isNil(o Owner) bool {
+	v := reflect.ValueOf(o)
+	return v.Kind() == reflect.Pointer && v.IsNil()
+}
+
 // Command is what is judged of a command.
 type Command struct {
 	Resource string
 	Stamp    fencing.Stamp
 	// Owner's lock node must exist when the command is applied. Nil: it is judged by
-	// its Stamp alone, as where the lock is in another ensemble.
+	// its Stamp alone, as where the lock is in another ensemble. A nil *Hold or *Term
+	// is a mistake, and refused.
 	Owner Owner
 }
 
@@ -103,6 +112,9 @@ func (g *Guard) Do(ctx context.Context, c Command, write func(ctx context.Contex
 	}
 	if err := fencing.ValidateResource(c.Resource); err != nil {
 		return err
+	}
+	if isNil(c.Owner) {
+		return fencing.Named(c.Resource, fmt.Errorf("znodefence: command %s: the owner is a nil %T; give the one that was granted, or no Owner", c.Stamp, c.Owner))
 	}
 	if c.Owner != nil && c.Owner.Token() != c.Stamp.Token {
 		return fmt.Errorf("znodefence: resource %q: the stamp %s is not of its owner, whose token is %s", c.Resource, c.Stamp, c.Owner.Token())
@@ -202,11 +214,14 @@ func (t *try) commit(ctx context.Context, s *zkconn.Session, seen memory, tx *Tx
 		return t.retry(ctx, err)
 	case culprit >= own:
 		return t.failed(ctx, s, seen, fencing.Named(t.c.Resource, &WriteError{Path: tx.writes[culprit-own].path, Err: err}))
-	case culprit < own-1:
+	case culprit < own-1 && errors.Is(err, zk.ErrNoNode):
 		return t.failed(ctx, s, seen, fencing.Named(t.c.Resource, fmt.Errorf("%w: %s", ErrOwnerGone, t.c.Owner.Internal().Node)))
+	case culprit < own-1: // NoAuth: the node may well be there
+		return t.failed(ctx, s, seen, fencing.Named(t.c.Resource, fmt.Errorf("znodefence: checking the owner's lock node %s: %w", t.c.Owner.Internal().Node, err)))
+	case errors.Is(err, zk.ErrBadVersion), errors.Is(err, zk.ErrNoNode):
+		return t.retry(ctx, errMoved)
 	}
-	t.shaky = 0
-	return false, nil
+	return t.retry(ctx, err)
 }
 
 // failed is the answer why, of a try that saw the memory m and sent nothing that can

@@ -68,8 +68,11 @@ func (g *Guard) read(ctx context.Context, s *zkconn.Session, resource string) (m
 	if err != nil {
 		return m, err
 	}
-	if err := json.Unmarshal(n.data, &m); err != nil || m.Resource != resource {
+	if err := json.Unmarshal(n.data, &m); err != nil {
 		return m, fmt.Errorf("%w: %s has %.80q (%w)", errForeign, m.path, n.data, err)
+	}
+	if m.Resource != resource {
+		return m, fmt.Errorf("%w: %s has %.80q, of resource %.80q, want %q", errForeign, m.path, n.data, m.Resource, resource)
 	}
 	m.version = n.stat.Version
 	return m, nil
