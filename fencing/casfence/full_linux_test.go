@@ -16,6 +16,10 @@ import (
 
 // The half that was written stayed, and took up the room of whatever came next.
 func TestAFullDisk(t *testing.T) {
+	fulldisk.Alone(t, func() { aFullDisk(t) })
+}
+
+func aFullDisk(t *testing.T) {
 	dir := t.TempDir()
 	f, err := OpenFiles(dir)
 	require.NoError(t, err)

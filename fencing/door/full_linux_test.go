@@ -13,6 +13,10 @@ import (
 )
 
 func TestAFullDisk(t *testing.T) {
+	fulldisk.Alone(t, func() { aFullDisk(t) })
+}
+
+func aFullDisk(t *testing.T) {
 	s := newScene(t)
 	_, err := s.do(Command{Stamp: at(t, 10, 1)}, nil)
 	require.NoError(t, err)

@@ -17,6 +17,10 @@ import (
 // that fitted published in place of the good file, and its retry was a duplicate: the
 // content was lost for good.
 func TestAWriteErrorThatTheFunctionIgnoresPublishesNothing(t *testing.T) {
+	fulldisk.Alone(t, func() { aWriteErrorThatTheFunctionIgnoresPublishesNothing(t) })
+}
+
+func aWriteErrorThatTheFunctionIgnoresPublishesNothing(t *testing.T) {
 	dir := t.TempDir()
 	g := open(t, dir)
 	require.NoError(t, g.Publish(t.Context(), "r", stamp(t, "0x1:1"), text("first")))

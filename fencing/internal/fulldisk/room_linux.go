@@ -1,6 +1,8 @@
 package fulldisk
 
 import (
+	"context"
+	"os"
 	"os/signal"
 	"syscall"
 )
@@ -8,14 +10,19 @@ import (
 // TB is what it needs of a test; a *testing.T has it.
 type TB interface {
 	Helper()
+	Name() string
+	Context() context.Context
 	Fatalf(format string, args ...any)
 }
 
 // WithRoom lets files grow to size bytes and no further while f runs, as on a full
 // disk: a write that goes beyond is cut short and fails with EFBIG. That goes for every
-// file of the process.
+// file of the process, so it is called within Alone.
 func WithRoom(t TB, size uint64, f func()) {
 	t.Helper()
+	if os.Getenv(aloneEnv) == "" {
+		t.Fatalf("fulldisk: WithRoom is called outside Alone")
+	}
 	signal.Ignore(syscall.SIGXFSZ)
 	defer signal.Reset(syscall.SIGXFSZ)
 	var before syscall.Rlimit
