@@ -42,7 +42,7 @@ func TestTheAnswerToAFollowedRedirectIsNotTheCommands(t *testing.T) {
 			guarded, err := httpfence.Guard(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { elsewhere(w, r) }),
 				httpfence.Config{Door: d, Resource: httpfence.One("r")})
 			require.NoError(t, err)
-			var handler http.Handler = guarded
+			handler := guarded
 			if c.outside {
 				handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { elsewhere(w, r) })
 			}
