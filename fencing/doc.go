@@ -93,6 +93,10 @@
 //     returns an error matching [ErrUnknownOutcome], and neither success nor
 //     failure.
 //
+// Where a context has ended, answer with [Ended] and not with its cause, and ask
+// whether it has before looking at what an error is like: the cause can be what
+// another resource, or the same store, has said of another command.
+//
 // Raise is the same with [CheckRaise] and no command; it returns once nothing
 // older can be applied any more, commands under way among it. An operation ID
 // ([ValidateOpID]), where a guard takes one, is recorded per resource in the same
