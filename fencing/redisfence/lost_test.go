@@ -179,3 +179,76 @@ func TestALostAnswerIsUnknownWhateverHasEndedTheContext(t *testing.T) {
 		s.has("0xa:1", "0xa:2")
 	}
 }
+
+// An Override is on its way for so long that its operator sends it again. Landing after
+// what has been written since, it would let an older owner in once more, by a record that
+// nobody has decided on.
+func TestALateOverrideChangesNothing(t *testing.T) {
+	s := newScene(t, -1)
+	_, far := connect(t, &redis.Options{Addr: s.addr(), MaxRetries: -1, ReadTimeout: 100 * time.Millisecond})
+	override := func() error { return far.Override(t.Context(), s.resource, at(t, 1, 0), "Ada", "rebuilt") }
+	s.holds.Store(1)
+	require.ErrorIs(t, override(), fencing.ErrUnknownOutcome)
+	require.NoError(t, override())
+	s.apply(s.near, at(t, 3, 1), nil)
+	s.release(t)
+	s.apply(s.near, at(t, 2, 2), fencing.ErrStale)
+	records, err := s.near.Overrides(t.Context(), s.resource)
+	require.NoError(t, err)
+	require.Len(t, records, 1)
+	require.Equal(t, at(t, 10, 1), records[0].From)
+}
+
+// The client sends again by itself, and the second try fails in the script. The first one
+// comes, and does not.
+func TestACommandThatFailsTheSecondTimeIsUnknown(t *testing.T) {
+	s := newScene(t, -1)
+	client, far := connect(t, &redis.Options{Addr: s.addr(), MaxRetries: 1, MinRetryBackoff: time.Millisecond, MaxRetryBackoff: time.Millisecond, ReadTimeout: 100 * time.Millisecond})
+	fails := redisfence.Key(s.resource, "fails")
+	require.NoError(t, client.Set(t.Context(), fails, "1", 0).Err())
+	script := lua(t, `
+		if redis.call('GET', keys[2]) then return redis.error_reply('not now') end
+		return redis.call('RPUSH', keys[1], args[1])`)
+	c := redisfence.Command{Resource: s.resource, Stamp: at(t, 10, 2)}
+	run := func() error {
+		_, err := far.Run(t.Context(), c, script, []string{redisfence.Key(s.resource, "list"), fails}, "0xa:2")
+		return err
+	}
+	var failed *redisfence.CommandError
+	require.ErrorAs(t, run(), &failed) // the server knows the script from here on
+	s.holds.Store(1)
+	err := run()
+	require.ErrorIs(t, err, fencing.ErrUnknownOutcome)
+	require.ErrorAs(t, err, &failed)
+	require.NoError(t, client.Del(t.Context(), fails).Err())
+	s.release(t)
+	s.has("0xa:1", "0xa:2")
+}
+
+// A field that somebody has removed was taken for a resource that nobody has come to.
+func TestADamagedMemoryLetsNobodyIn(t *testing.T) {
+	s := newScene(t, -1)
+	memory := "zkfence:{" + s.resource + "}"
+	for name, damage := range map[string]func() error{
+		"NoToken": func() error { return s.client.HDel(t.Context(), memory, "token").Err() },
+		"NoSeq":   func() error { return s.client.HDel(t.Context(), memory, "seq").Err() },
+		"Foreign": func() error { return s.client.HSet(t.Context(), memory, "foo", "bar").Err() },
+		"Huge": func() error {
+			return s.client.HSet(t.Context(), memory, "token", "9999999999999999999", "seq", "00000000000000000000").Err()
+		},
+		"AString": func() error { return s.client.Set(t.Context(), memory, "x", 0).Err() },
+	} {
+		require.NoError(t, s.client.Del(t.Context(), memory).Err())
+		if name != "Foreign" {
+			s.apply(s.near, at(t, 10, 1), nil)
+		}
+		require.NoError(t, damage())
+		err := s.run(s.near, at(t, 3, 1))
+		require.ErrorContains(t, err, "is no memory of a guard", name)
+		require.NotErrorIs(t, err, fencing.ErrUnknownOutcome, name)
+		require.ErrorContains(t, s.near.Raise(t.Context(), s.resource, at(t, 3, 0).Token), "is no memory of a guard", name)
+		_, err = s.near.Last(t.Context(), s.resource)
+		require.Error(t, err, name)
+		require.Error(t, s.near.Override(t.Context(), s.resource, at(t, 3, 0), "Ada", "why"), name)
+	}
+}

@@ -13,6 +13,11 @@ import (
 // Override puts to in place of what is remembered, after an ensemble was rebuilt and
 // with all owners stopped, and keeps the record of it with the memory, in the same
 // step. Operation IDs stay known.
+//
+// It replaces what it has found: if that changes meanwhile nothing is done, and the
+// error says so. So once an Override, called again after an error that matches
+// fencing.ErrUnknownOutcome, has returned nil, the first one never comes after it, unless the
+// Stamp that the first one found is remembered again. Overrides has one record or two.
 func (g *Guard) Override(ctx context.Context, resource string, to fencing.Stamp, who, why string) error {
 	if err := g.made(); err != nil {
 		return err
@@ -25,8 +30,20 @@ func (g *Guard) Override(ctx context.Context, resource string, to fencing.Stamp,
 	if err != nil {
 		return err
 	}
+	from, err := g.Last(ctx, resource)
+	if err != nil {
+		return err
+	}
 	count := new(tries)
-	_, err = g.eval(ctx, g.reset, keys(resource), count, []any{tokenText(to.Token), seqText(to.Seq), string(text), count})
+	r, err := g.eval(ctx, g.reset, keys(resource), count, []any{
+		tokenText(to.Token), seqText(to.Seq), string(text), tokenText(from.Token), seqText(from.Seq), count,
+	})
+	if err == nil && r.what == "moved" {
+		err = fmt.Errorf("redisfence: override: remembered was %s, and is %s now: stop all owners, then try again", from, r.last)
+		if r.again {
+			err = fmt.Errorf("%w: the answer to an earlier try was lost: %w", fencing.ErrUnknownOutcome, err)
+		}
+	}
 	return fencing.Named(resource, err)
 }
 

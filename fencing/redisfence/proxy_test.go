@@ -17,6 +17,8 @@ type proxy struct {
 	to       string
 	replies  atomic.Int64 // to lose, each with its connection
 	requests atomic.Int64
+	holds    atomic.Int64           // requests that arrive later, by release
+	held     atomic.Pointer[[]byte] // the last of them
 	errors   atomic.Int64           // to answer with in the server's place
 	scripts  atomic.Int64           // seen
 	before   atomic.Pointer[func()] // the connection of a lost reply breaks
@@ -76,6 +78,11 @@ func (p *proxy) serve(c, s net.Conn) {
 					c.Close()
 					return
 				}
+				if p.holds.Add(-1) >= 0 {
+					late := bytes.Clone(buf[:n])
+					p.held.Store(&late)
+					continue
+				}
 				if p.replies.Add(-1) >= 0 {
 					lose.Store(true)
 				} else if p.errors.Add(-1) >= 0 {
@@ -109,4 +116,16 @@ func (p *proxy) serve(c, s net.Conn) {
 			}
 		}
 	})
+}
+
+// release has the held request arrive, and returns once it is answered.
+func (p *proxy) release(t *testing.T) {
+	t.Helper()
+	s, err := net.Dial("tcp", p.to)
+	require.NoError(t, err)
+	defer s.Close()
+	_, err = s.Write(*p.held.Load())
+	require.NoError(t, err)
+	_, err = s.Read(make([]byte, 1000))
+	require.NoError(t, err)
 }

@@ -55,9 +55,10 @@ func (e *CommandError) Error() string { return "redisfence: the command failed: 
 // A nil error: it has been applied, or had been under this operation ID, and the
 // outcome is the one recorded. A *fencing.StaleError: refused. A *CommandError: it
 // was let through and has failed; the same Stamp may try again. An error matching
-// fencing.ErrUnknownOutcome: it may have been applied; it can match fencing.ErrStale
-// or ErrSuperseded as well. Else as package fencing has it for bad input; the
-// server's refusal (OOM, a key that holds something else, READONLY); or ctx's cause if
+// fencing.ErrUnknownOutcome: it may have been applied, or may be yet; it can match
+// fencing.ErrStale, ErrSuperseded or *CommandError as well. What another call with the
+// same Stamp fails with is about that call: the first can still be applied. Else as
+// package fencing has it for bad input; the server's refusal (OOM, a key that holds something else, READONLY); or ctx's cause if
 // nothing was sent.
 //
 // A refusal that go-redis answers by sending again, as READONLY, LOADING and CLUSTERDOWN
@@ -96,7 +97,11 @@ func (g *Guard) judge(c Command, r reply) (string, error) {
 	case "ran", "known":
 		return r.outcome, nil
 	case "failed":
-		return "", fencing.Named(c.Resource, &CommandError{r.outcome})
+		failed := fencing.Named(c.Resource, &CommandError{r.outcome})
+		if r.again { // the first try may be on its way, and not fail
+			return "", fmt.Errorf("redisfence: %w: the answer to an earlier try was lost: %w", fencing.ErrUnknownOutcome, failed)
+		}
+		return "", failed
 	case "refused":
 		_, refusal := fencing.Check(r.last, c.Stamp)
 		switch {
@@ -151,15 +156,20 @@ func (g *Guard) Last(ctx context.Context, resource string) (fencing.Stamp, error
 	if err := fencing.ValidateResource(resource); err != nil {
 		return fencing.Stamp{}, err
 	}
-	have, err := g.client.HMGet(ctx, memoryKey(resource), "token", "seq").Result()
-	if err != nil && !errors.Is(err, redis.Nil) {
-		return fencing.Stamp{}, fencing.Named(resource, fmt.Errorf("redisfence: %w", err))
+	var fields *redis.SliceCmd
+	var there *redis.IntCmd
+	_, err := g.client.TxPipelined(ctx, func(p redis.Pipeliner) error {
+		fields, there = p.HMGet(ctx, memoryKey(resource), "token", "seq"), p.Exists(ctx, memoryKey(resource))
+		return nil
+	})
+	if err != nil {
+		return fencing.Stamp{}, fencing.Named(resource, fmt.Errorf("redisfence: %s: %w", memoryKey(resource), err))
 	}
-	token, _ := have[0].(string)
-	seq, _ := have[1].(string)
-	if token == "" && seq == "" {
+	if there.Val() == 0 {
 		return fencing.Stamp{}, nil
 	}
+	token, _ := fields.Val()[0].(string)
+	seq, _ := fields.Val()[1].(string)
 	last, err := parseStamp(token, seq)
 	return last, fencing.Named(resource, err)
 }

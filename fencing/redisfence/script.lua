@@ -2,12 +2,20 @@
 -- their order, its overrides. Tokens and Seqs come as decimal digits of a fixed width.
 local memory, operations, order, overrides = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 local NONE, ZERO = string.rep('0', 19), string.rep('0', 20)
+local LARGEST = '9223372036854775807'
 
+-- last lets nobody in by a memory that is there and cannot be read: a field that was
+-- removed would read as a resource that nobody has come to.
 local function last()
-  local r = redis.call('HMGET', memory, 'token', 'seq')
-  local token, seq = r[1] or NONE, r[2] or ZERO
-  if #token ~= 19 or #seq ~= 20 or string.find(token .. seq, '%D') then
-    error({err = 'ZKFENCE ' .. memory .. ' is no memory of a guard'})
+  local kind = redis.call('TYPE', memory).ok
+  if kind == 'none' then return NONE, ZERO end
+  local token, seq = false, false
+  if kind == 'hash' then
+    local r = redis.call('HMGET', memory, 'token', 'seq')
+    token, seq = r[1], r[2]
+  end
+  if not token or not seq or #token ~= 19 or #seq ~= 20 or string.find(token .. seq, '%D') or token > LARGEST then
+    error({err = 'ZKFENCE ' .. memory .. ', a ' .. kind .. ', is no memory of a guard'})
   end
   return token, seq
 end

@@ -68,13 +68,22 @@ func (g *Guard) read(ctx context.Context, s *zkconn.Session, resource string) (m
 	if err != nil {
 		return m, err
 	}
-	if err := json.Unmarshal(n.data, &m); err != nil {
+	// What lacks a field must not read as the memory of a resource that nobody has come to.
+	var have struct {
+		Resource *string
+		Last     *fencing.Stamp
+	}
+	err = json.Unmarshal(n.data, &have)
+	if err == nil && (have.Resource == nil || have.Last == nil) {
+		err = errors.New("want resource and last")
+	}
+	if err != nil {
 		return m, fmt.Errorf("%w: %s has %.80q (%w)", errForeign, m.path, n.data, err)
 	}
-	if m.Resource != resource {
-		return m, fmt.Errorf("%w: %s has %.80q, of resource %.80q, want %q", errForeign, m.path, n.data, m.Resource, resource)
+	if *have.Resource != resource {
+		return m, fmt.Errorf("%w: %s has %.80q, of resource %.80q, want %q", errForeign, m.path, n.data, *have.Resource, resource)
 	}
-	m.version = n.stat.Version
+	m.Last, m.version = *have.Last, n.stat.Version
 	return m, nil
 }
 

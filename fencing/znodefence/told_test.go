@@ -35,6 +35,21 @@ func TestTheMemoryOfAnotherResourceIsNamed(t *testing.T) {
 	require.NotContains(t, err.Error(), "%!w")
 }
 
+// A memory with a field gone was taken for that of a resource nobody had come to, and the
+// older owner let in.
+func TestADamagedMemoryLetsNobodyIn(t *testing.T) {
+	for _, damaged := range []string{`{}`, `null`, `{"x":1}`, `{"resource":"the report"}`, `{"last":"0x7:1"}`, `"x"`, ``} {
+		w := newWorld(t)
+		require.NoError(t, w.Create("/guards", nil))
+		require.NoError(t, w.Create("/guards/the%20report", []byte(damaged)))
+		for _, err := range []error{w.write(at(t, 3, 1), "x"), w.guard.Raise(t.Context(), "the report", at(t, 3, 0).Token)} {
+			require.ErrorContains(t, err, "no guard's", damaged)
+			require.ErrorContains(t, err, "/guards/the%20report", damaged)
+		}
+		w.reportIs("empty")
+	}
+}
+
 // setACL changes who may do what with a znode.
 func (w *world) setACL(path string, perms int32) {
 	w.Helper()
