@@ -11,7 +11,9 @@ import (
 var (
 	// ErrUnknownOutcome: the command may have been applied or not, most often
 	// because the answer of the store was lost. Try again with the same Stamp, and
-	// before any later one: nil or ErrDuplicate means that it has been applied.
+	// before any later one: nil or ErrDuplicate means that it has been applied. What
+	// else a later try is answered with is about that try, and leaves the first open;
+	// and behind a Door a command that is not Repeatable stays unknown: read instead.
 	ErrUnknownOutcome = errors.New("fencing: unknown outcome")
 
 	// ErrBadResource: a resource name that no guard takes, see ValidateResource.

@@ -94,7 +94,7 @@ func (d *Door) Do(ctx context.Context, c Command, run func(context.Context) (out
 		case order < 0:
 			return Answer{}, d.unknown(c, fmt.Errorf("the answer to the later %s was lost", p.Stamp))
 		case order == 0 && !c.Repeatable:
-			return Answer{}, d.unknown(c, errors.New("its answer was lost"))
+			return Answer{}, d.unknown(c, errors.New("its answer was lost, and it does not run again, for it is not Repeatable: read the resource, then send a later Stamp"))
 		case order == 0:
 			again = true
 		default:

@@ -47,8 +47,13 @@
 //
 // A line for each change, with a checksum, appended and synced before anything is
 // answered; when it has grown, what it says is written to a new file that takes its
-// place. A line that a crash has cut short was never acknowledged and is dropped. A
-// damaged line with good ones after it makes Open fail: to forget would be to let
-// an old owner in. One process has it open at a time, by a lock that ends with the
-// process; where the system has no flock, Open fails.
+// place. A line that a crash has cut short was never acknowledged and is dropped; one
+// that is damaged, at the end, cannot be told from it. A damaged line with good ones
+// after it makes Open fail: to forget would be to let an old owner in.
+//
+// One process has it open at a time, by a lock that ends with the process; where the
+// system has no flock, Open fails. The file path + ".lock" is never left over from a crash,
+// however it looks: never remove it, nor give the file a second name by a hard link. A
+// Door whose lock or file was removed lets nothing through any more. A file that is not
+// there when Open is called is begun anew, with nothing remembered.
 package door

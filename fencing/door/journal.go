@@ -10,6 +10,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"github.com/zkfence/zkfence/fencing"
 )
 
 const header = "zkfence door 1\n"
@@ -61,6 +63,15 @@ func plain(path string) error {
 	return nil
 }
 
+// backwards is the proof that two doors have written to one file: what is remembered
+// of a resource went down, and nobody has overridden it.
+func backwards(e entry, before fencing.Stamp) error {
+	if e.Override != nil || e.Last.Compare(before) >= 0 {
+		return nil
+	}
+	return fmt.Errorf("resource %q goes back from %s to %s with no override: two doors have written to it; stop all owners, take the largest Stamp of each resource from its lines and begin anew with Override", e.Resource, before, e.Last)
+}
+
 func (j *journal) read(apply func(entry)) error {
 	var err error
 	if j.file, err = os.OpenFile(j.path, os.O_RDWR|os.O_CREATE, 0o600); err != nil {
@@ -100,6 +111,7 @@ func (j *journal) read(apply func(entry)) error {
 
 // replay returns how many bytes of data are whole lines.
 func replay(data []byte, apply func(entry)) (good int, err error) {
+	last := make(map[string]fencing.Stamp)
 	for rest := data; len(rest) > 0; rest = data[good:] {
 		line, _, whole := bytes.Cut(rest, []byte("\n"))
 		e, ok := decode(line)
@@ -111,6 +123,10 @@ func replay(data []byte, apply func(entry)) (good int, err error) {
 			}
 			return good, nil
 		}
+		if err := backwards(e, last[e.Resource]); err != nil {
+			return good, fmt.Errorf("at byte %d: %w", len(header)+good, err)
+		}
+		last[e.Resource] = e.Last
 		apply(e)
 		good += len(line) + 1
 	}
@@ -144,6 +160,9 @@ func (j *journal) append(e entry) error {
 	if j.failed != nil {
 		return j.failed
 	}
+	if err := j.stands(); err != nil {
+		return j.fail(err)
+	}
 	line, err := encode(e)
 	if err != nil {
 		return err
@@ -162,6 +181,32 @@ func (j *journal) append(e entry) error {
 		return j.fail(err)
 	}
 	j.size += int64(len(line))
+	return nil
+}
+
+// stands wants the lock and the file to be what their names lead to. Of a lock that
+// somebody has removed ("a stale one") there is another by the next Open, and so another
+// Door on the file; what is written to a file that is gone nobody will read:
+//
+//	A  has the door open; its lock is removed
+//	B  opens it, and lets {9,1} through
+//	A  lets {8,1} through, which has not heard of B's
+//
+// It is asked before each line. What is removed between that and the line is not seen.
+func (j *journal) stands() error {
+	for name, ours := range map[string]*os.File{j.path + ".lock": j.lock, j.path: j.file} {
+		is, err := os.Lstat(name)
+		if err != nil {
+			return fmt.Errorf("it is open no more: %w", err)
+		}
+		was, err := ours.Stat()
+		if err != nil {
+			return err
+		}
+		if !os.SameFile(is, was) {
+			return fmt.Errorf("%s is another file than the one that was opened: it was removed or replaced, and another Door may have it open", name)
+		}
+	}
 	return nil
 }
 

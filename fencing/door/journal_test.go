@@ -210,3 +210,52 @@ func TestOnlyAFileItselfIsOpened(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, left, 3, "the file, its lock, the link")
 }
+
+// Somebody takes the lock of a door that is open for one left over, or its file for one
+// that nobody needs. The next Open would have an older owner's command behind a newer one.
+func TestADoorWhoseFilesWereRemovedLetsNothingThrough(t *testing.T) {
+	for _, suffix := range []string{"", ".lock"} {
+		for _, again := range []bool{false, true} {
+			path := filepath.Join(t.TempDir(), "door")
+			do := func(d *Door, st fencing.Stamp) error {
+				_, err := d.Do(t.Context(), Command{Resource: "r", Stamp: st}, func(context.Context) ([]byte, error) { return nil, nil })
+				return err
+			}
+			a, err := Open(path, Options{})
+			require.NoError(t, err)
+			require.NoError(t, do(a, at(t, 7, 1)))
+			require.NoError(t, os.Remove(path+suffix))
+			if again {
+				b, err := Open(path, Options{})
+				if suffix == "" {
+					require.ErrorContains(t, err, "another Door has it open")
+				} else {
+					require.NoError(t, err)
+					require.NoError(t, do(b, at(t, 9, 1)))
+					require.NoError(t, b.Close())
+				}
+			}
+			for range 2 {
+				err := do(a, at(t, 8, 1))
+				require.ErrorContains(t, err, "opened again")
+				require.ErrorContains(t, err, path+suffix)
+			}
+			require.Equal(t, at(t, 7, 1), a.Last("r"))
+			require.NoError(t, a.Close())
+		}
+	}
+}
+
+// Two doors on one file leave the proof in it.
+func TestAFileThatGoesBackIsNotOpened(t *testing.T) {
+	s := newScene(t)
+	_, err := s.do(Command{Stamp: at(t, 9, 1)}, nil)
+	require.NoError(t, err)
+	require.NoError(t, s.journal.append(entry{Resource: "r", Last: at(t, 8, 1)}))
+	require.NoError(t, s.Door.Close())
+	_, err = Open(s.path, Options{})
+	require.ErrorContains(t, err, `resource "r" goes back from 0x9:1 to 0x8:1 with no override`)
+	s.Door = nil
+	require.NoError(t, os.Remove(s.path))
+	s.reopen()
+}

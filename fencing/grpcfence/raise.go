@@ -20,8 +20,12 @@ const (
 )
 
 // Register adds the service zkfence.Fence to a server, whose one method raises floors
-// in d. It stands behind the server's interceptors, authentication among them.
+// in d. It stands behind the server's interceptors, authentication among them. It panics
+// if d is nil, as grpc's own does of what cannot be served: the first Raise would.
 func Register(s grpc.ServiceRegistrar, d *door.Door) {
+	if d == nil {
+		panic("grpcfence: Register was given no Door; door.Open makes one")
+	}
 	s.RegisterService(&grpc.ServiceDesc{
 		ServiceName: service,
 		HandlerType: (*any)(nil),

@@ -82,8 +82,11 @@ func (c Config) parse(ctx context.Context, method string, req any) (cmd door.Com
 	if err == nil && found {
 		cmd.OpID, err = decodeOp(op)
 	}
+	if err != nil && !errors.Is(err, fencing.ErrBadOpID) {
+		err = fmt.Errorf("%w: %w", fencing.ErrBadOpID, err)
+	}
 	if err != nil {
-		return cmd, false, fmt.Errorf("%w: %w", fencing.ErrBadOpID, err)
+		return cmd, false, err
 	}
 	return cmd, len(md.Get(triedKey)) > 0, nil
 }

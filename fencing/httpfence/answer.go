@@ -3,6 +3,7 @@ package httpfence
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"mime"
 	"net/http"
 	"slices"
@@ -29,7 +30,12 @@ func newAnswer(limit int) *answer { return &answer{header: make(http.Header), li
 
 func (a *answer) Header() http.Header { return a.header }
 
+// WriteHeader panics where net/http does. Swallowed, the handler's mistake would be
+// followed by an implicit 200, and what it wanted to fail told as applied.
 func (a *answer) WriteHeader(status int) {
+	if status < 100 || status > 999 || status == http.StatusSwitchingProtocols {
+		panic(fmt.Sprintf("httpfence: invalid WriteHeader code %d", status))
+	}
 	if status < 200 || a.status != 0 {
 		return // 1xx goes nowhere: nothing is sent before the end
 	}

@@ -10,6 +10,7 @@ import (
 	"mime"
 	"net"
 	"net/http"
+	"net/url"
 	"strconv"
 	"strings"
 	"time"
@@ -38,6 +39,10 @@ func WithOpID(ctx context.Context, id string) context.Context {
 // answer to that for the command's. Transport sends no such GET: the error matches
 // fencing.ErrUnknownOutcome unless the guard has said what became of the command. Set
 // the client's CheckRedirect to return http.ErrUseLastResponse to get the redirect itself.
+//
+// Bound a command by its context and not by Client.Timeout: when that is over an
+// http.Client puts the text of the error in place of the error, and errors.Is finds
+// nothing in it, though the command may have been applied. See Do.
 type Transport struct {
 	// Base sends. Defaults to http.DefaultTransport.
 	Base http.RoundTripper
@@ -136,12 +141,38 @@ func unsent(r *http.Request, err error) bool {
 	return errors.As(err, &op) && op.Op == "dial"
 }
 
+// Do is client.Do and Error in one: resp is the answer of the service's own, good
+// (WasApplied) or bad, and the error is what package fencing calls everything else. Then
+// the body is closed, if there was one. It sees through a Client.Timeout.
+func Do(client *http.Client, r *http.Request) (*http.Response, error) {
+	if client == nil {
+		return nil, errNoClient
+	}
+	resp, err := client.Do(r)
+	if err != nil {
+		var of *url.Error
+		if errors.As(err, &of) && of.Timeout() && !isRead(r.Method) && !errors.Is(err, fencing.ErrUnknownOutcome) {
+			err = fmt.Errorf("httpfence: its time was over: %w: %w", fencing.ErrUnknownOutcome, err)
+		}
+		return nil, err
+	}
+	if err := Error(resp); err != nil {
+		return nil, errors.Join(err, resp.Body.Close())
+	}
+	return resp, nil
+}
+
+var errNoClient = errors.New("httpfence: the client is nil; its Transport must be a httpfence.Transport")
+
 // Raise raises the floor of the resource that a POST to url would write, before its
 // new owner reads it. The client needs no Transport for it. The error is as of
 // Error; one without an answer matches fencing.ErrUnknownOutcome, and is sent again.
 // Where no guard stands that is an error too, and the service there has got a POST with
 // no body.
 func Raise(ctx context.Context, client *http.Client, url string, t fencing.Token) error {
+	if client == nil {
+		return errNoClient
+	}
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, url, nil)
 	if err != nil {
 		return err

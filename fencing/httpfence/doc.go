@@ -36,9 +36,10 @@
 //	502              unknown outcome: it may have been applied, see package door; a
 //	                 handler's own 503 or 504 says no more; or, of another type, the
 //	                 service was not reached and it has not run
+//	501              it asks for another protocol, and has not run
 //	503              with Retry-After: an earlier command's answer was lost and it can
-//	                 still take effect; or the request's time was over before its turn.
-//	                 The command has not run.
+//	                 still take effect; without: the request's time was over before its
+//	                 turn, or the guard is shut down. The command has not run.
 //
 // A 5xx that is none of these, without Fence-Outcome, is of whoever
 // stands before the guard: a proxy, or an http.TimeoutHandler, that has given up

@@ -36,13 +36,19 @@ type Upstream struct {
 	Timeout time.Duration
 
 	// Judge says what an answer to a command means; it must not read the body.
-	// Defaults to: Applied for 2xx, 302 and 303, else NotApplied below 500, else
-	// Unknown, for a service that fails may have written before it did.
+	// Defaults to: what a guard further down says in Fence-Outcome; else Applied for 2xx,
+	// 302 and 303, NotApplied for others below 500, and Unknown, for a service that fails
+	// may have written before it did.
 	Judge func(*http.Response) Verdict
 }
 
 func judge(resp *http.Response) Verdict {
+	said := resp.Header.Get(OutcomeHeader)
 	switch {
+	case said == "applied": // as of an answer that was too long to be recorded, a 409
+		return Applied
+	case said == "failed":
+		return NotApplied
 	case resp.StatusCode >= 500:
 		return Unknown
 	case saysApplied(resp.StatusCode):
@@ -142,6 +148,12 @@ func (u upstream) RoundTrip(r *http.Request) (*http.Response, error) {
 		return resp, err
 	}
 	defer resp.Body.Close()
+	if resp.StatusCode == http.StatusSwitchingProtocols {
+		return nil, errors.New("101 Switching Protocols, which nobody has asked for")
+	}
+	// A body that is the connection itself, or of a Transport that does not look at
+	// contexts, would keep the resource for as long as the service likes.
+	defer context.AfterFunc(r.Context(), func() { _ = resp.Body.Close() })()
 	verdict := u.Judge(resp)
 	body, err := io.ReadAll(io.LimitReader(resp.Body, int64(a.limit)+1)) // one more: a.over
 	if err == nil {

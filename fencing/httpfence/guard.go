@@ -142,6 +142,8 @@ func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case err != nil:
 		refuse(w, fmt.Errorf("%w: %w", ErrBadStamp, err))
+	case raise && len(r.Header.Values(StampHeader)) > 0:
+		refuse(w, fmt.Errorf("%w: both %s and %s: a raise is no command", ErrBadStamp, RaiseHeader, StampHeader))
 	case raise:
 		g.raise(w, r, resource, text)
 	default:
@@ -195,10 +197,10 @@ func (g *guard) parse(r *http.Request, resource string, body []byte) (door.Comma
 	if err == nil && found {
 		c.OpID, err = decodeOp(op)
 	}
-	if err != nil {
-		return c, fmt.Errorf("%w: %w", fencing.ErrBadOpID, err)
+	if err != nil && !errors.Is(err, fencing.ErrBadOpID) {
+		err = fmt.Errorf("%w: %w", fencing.ErrBadOpID, err)
 	}
-	return c, nil
+	return c, err
 }
 
 func (g *guard) command(w http.ResponseWriter, r *http.Request, resource string, body []byte) {

@@ -61,7 +61,7 @@ var kinds = map[string]struct {
 	"too-long":        {http.StatusRequestEntityTooLarge, "The body is too long", ErrNotRun},
 	"no-upgrade":      {http.StatusNotImplemented, "No other protocol can be asked for", ErrNotRun},
 	"unreachable":     {http.StatusBadGateway, "The service cannot be reached", ErrNotRun},
-	"busy":            {http.StatusServiceUnavailable, "The request's time was over before its turn", ErrNotRun},
+	"busy":            {http.StatusServiceUnavailable, "The request's time was over before its turn, or the guard is shut down", ErrNotRun},
 	"memory":          {http.StatusInternalServerError, "What must be remembered cannot be", ErrNotRun},
 }
 
