@@ -38,7 +38,7 @@ func ExampleDoor_Do() {
 			}
 			return nil, nil
 		})
-		if !errors.Is(err, fencing.ErrUnknownOutcome) {
+		if err == nil || errors.Is(err, fencing.ErrDuplicate) || errors.Is(err, fencing.ErrStale) {
 			break
 		}
 		fmt.Println("again, with", c.Stamp)

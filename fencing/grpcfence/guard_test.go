@@ -251,3 +251,8 @@ func TestBadConfigs(t *testing.T) {
 		require.ErrorContains(t, err, want)
 	}
 }
+
+// The first Raise of any client would kill the server.
+func TestAServiceWithoutADoorIsRefusedAtOnce(t *testing.T) {
+	require.PanicsWithValue(t, "grpcfence: Register was given no Door; door.Open makes one", func() { grpcfence.Register(grpc.NewServer(), nil) })
+}

@@ -16,7 +16,7 @@ import (
 
 // A new owner raises the floor, reads within its command, and writes. Where the outcome
 // is unknown it tries again with the same Stamp, a bounded number of times: a fresh one
-// could write twice.
+// could write twice. What else a later try fails with says nothing of the first.
 func ExampleGuard_Do() {
 	server, err := zktest.Start() // stands for your ensemble
 	if err != nil {
@@ -52,7 +52,7 @@ func ExampleGuard_Do() {
 				tx.Set("/report", append(text, ", and final"...), read)
 				return err
 			})
-			if !errors.Is(err, fencing.ErrUnknownOutcome) {
+			if err == nil || errors.Is(err, fencing.ErrDuplicate) || errors.Is(err, fencing.ErrStale) {
 				break
 			}
 		}
