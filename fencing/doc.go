@@ -102,8 +102,8 @@
 // ([ValidateOpID]), where a guard takes one, is recorded per resource in the same
 // step as the command, together with its outcome. A command whose ID is recorded
 // does not run and gets that outcome, whichever Token it carries, an old one
-// too; it raises the floor all the same if it is newer, and a zero Token or Seq
-// is refused first. Override puts another Stamp in place of the remembered one
+// too; it raises the floor all the same if it is newer, and a zero Token, or a Seq
+// of 0, is refused before. Override puts another Stamp in place of the remembered one
 // and keeps an [Override] in the same step. It must not run beside a command.
 //
 // Package fencetest has the conformance suite for all of it.

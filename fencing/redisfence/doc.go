@@ -40,7 +40,12 @@
 // that is right, the second try being a duplicate of the first, and it is what
 // Run makes of it: applied, with the outcome of the first, which the memory has for the
 // last Stamp. If the connection does not come back, or a later Stamp has
-// by then, the error matches fencing.ErrUnknownOutcome.
+// by then, the error matches fencing.ErrUnknownOutcome. A repetition of your own is
+// answered with fencing.ErrDuplicate and no outcome: for that use an operation ID.
+//
+// go-redis looks at a context's deadline during a command with ContextTimeoutEnabled
+// alone, and at a cancellation never: what bounds the wait is ReadTimeout, for each of
+// its own tries.
 //
 // The example of [Guard.Set] shows what a new owner does: raise, read, write, and try again
 // with the same Stamp where the outcome is unknown.

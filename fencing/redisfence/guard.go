@@ -18,7 +18,8 @@ import (
 // Options of a Guard. The zero Options have every default.
 type Options struct {
 	// MaxOps is how many operation IDs are remembered for each resource. The
-	// repetition of one before these runs again. Defaults to 1000.
+	// repetition of one before these runs again. Of several Guards of one resource the
+	// smallest counts: give all the same. Defaults to 1000.
 	MaxOps int
 }
 

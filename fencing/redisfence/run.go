@@ -24,7 +24,8 @@ type Command struct {
 //	redis.call('RPUSH', keys[1], args[1])
 //	return redis.call('LLEN', keys[1])
 //
-// What it returns is the outcome: a string, a status, an integer; anything else is "".
+// What it returns is the outcome: a string, a status, a number, which is rounded to an
+// integer; anything else is "".
 // An error (error('…'), redis.error_reply('…'), a call that fails) says that it has
 // not been applied. Redis takes nothing back: look at everything first, and write
 // when nothing can fail any more.

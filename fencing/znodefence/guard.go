@@ -78,7 +78,7 @@ func New(client *zkconn.Client, dir string) (*Guard, error) {
 	if client == nil || client.Internal() == nil {
 		return nil, errors.New("znodefence: the client is nil; zkconn.Dial returns one")
 	}
-	if err := session.CheckPath("memories", dir); err != nil {
+	if err := session.CheckPath("dir", dir); err != nil {
 		return nil, fmt.Errorf("znodefence: %w", err)
 	}
 	return &Guard{client: client, dir: dir, acl: slices.Clone(client.Internal().ACL())}, nil

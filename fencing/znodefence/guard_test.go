@@ -55,7 +55,7 @@ func TestBadPathsAreRefused(t *testing.T) {
 	require.Error(t, w.do(at(t, 10, 1), nil))
 	for _, dir := range []string{"", "guards", "/", "/guards/"} {
 		_, err := znodefence.New(w.client, dir)
-		require.ErrorContains(t, err, "memories", dir)
+		require.ErrorContains(t, err, "dir = ", dir)
 	}
 	for _, c := range []*zkconn.Client{nil, {}} {
 		_, err := znodefence.New(c, "/guards")
