@@ -60,15 +60,17 @@ func TestAnAnswerThatDoesNotEndKeepsTheResourceForTheTimeoutAlone(t *testing.T) 
 // The guard further down had applied it, and its answer was too long to be recorded: a
 // 409, which was judged as "not applied".
 func TestAGatewayBelievesTheGuardFurtherDown(t *testing.T) {
-	said := "applied"
+	said, status := "applied", http.StatusConflict
 	f := newFront(t, func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set(httpfence.OutcomeHeader, said)
-		w.WriteHeader(http.StatusConflict)
+		w.WriteHeader(status)
 	})
 	require.True(t, httpfence.WasApplied(f.send(http.MethodPost, at(t, 10, 1))))
 	require.Equal(t, at(t, 10, 1), f.door.Last("report"))
-	said = "failed"
-	require.False(t, httpfence.WasApplied(f.send(http.MethodPost, at(t, 10, 2))))
+	said, status = "failed", http.StatusInternalServerError
+	resp := f.send(http.MethodPost, at(t, 10, 2))
+	require.NoError(t, httpfence.Error(resp), "a service's 500 alone would be an unknown outcome")
+	require.False(t, httpfence.WasApplied(resp))
 	require.Equal(t, at(t, 10, 1), f.door.Last("report"))
 }
 
