@@ -59,8 +59,7 @@ func child() error {
 				return d.Raise(ctx, "r", s.Token)
 			}
 			_, err := d.Do(ctx, door.Command{Resource: "r", Stamp: s}, func(context.Context) ([]byte, error) {
-				_, err := data.WriteString(stamp + "\n")
-				return nil, err
+				return nil, ledger.Append(data, stamp)
 			})
 			return err
 		})

@@ -33,19 +33,33 @@ func Open(path, writer string) (*Book, error) {
 	return &Book{file: f, writer: writer}, err
 }
 
+// width of a line, which divides a page.
+const width = 64
+
+// Append adds a line, blanks at its end, to a file that has only such: all of it or
+// nothing, whenever the process is killed. A kernel looks for a fatal signal between two
+// pages of one write; a line that lay across them was cut in the middle, now and then,
+// and the next writer's stood behind it.
+func Append(f *os.File, text string) error {
+	if len(text) >= width {
+		return fmt.Errorf("%s: line %q has %d bytes, want less than %d", f.Name(), text, len(text), width)
+	}
+	_, err := fmt.Fprintf(f, "%-*s\n", width-1, text)
+	return err
+}
+
 // Attempt writes down that do begins, by its Stamp, and what it has answered. An
 // answer that a guard does not give is returned.
 func (b *Book) Attempt(stamp string, do func() error) error {
 	b.tries++
 	id := fmt.Sprintf("%s/%d", b.writer, b.tries)
-	if _, err := fmt.Fprintf(b.file, "begin %s %s\n", id, stamp); err != nil {
+	if err := Append(b.file, "begin "+id+" "+stamp); err != nil {
 		return err
 	}
 	err := do()
 	for word, is := range answers {
 		if is == nil && err == nil || is != nil && errors.Is(err, is) {
-			_, err := fmt.Fprintf(b.file, "end %s %s\n", id, word)
-			return err
+			return Append(b.file, "end "+id+" "+word)
 		}
 	}
 	return err
